@@ -1,0 +1,50 @@
+//! Asking a person before a tool runs.
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::call::Caller;
+use crate::ids::{CallId, Digest, ToolName};
+
+/// What an approver is shown. The arguments are a copy; changing them changes nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalRequest {
+    /// Who is served.
+    pub caller: Caller,
+    /// The call that waits.
+    pub call: CallId,
+    /// The tool.
+    pub tool: ToolName,
+    /// The component behind it; none for host tools.
+    pub component: Option<Digest>,
+    /// The digest of the definition the model saw.
+    pub definition: Digest,
+    /// The validated arguments.
+    pub arguments: Value,
+    /// The policy line that would allow the call without asking.
+    pub policy_line: String,
+}
+
+/// What an approver says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Decision {
+    /// The call runs.
+    Approve,
+    /// The call does not run; the model is told so and why.
+    Deny(String),
+}
+
+/// Says that an approver could not decide; the call does not run.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("approver failed: {0}")]
+pub struct ApproverError(pub String);
+
+/// Whoever is asked. Nothing but [`Decision::Approve`] runs a call.
+pub trait Approver: Send + Sync {
+    /// Decides one call; the future is dropped when the run's time is up.
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Result<Decision, ApproverError>>;
+}
