@@ -14,6 +14,7 @@ pub mod budget;
 pub mod call;
 pub mod canonical;
 pub mod content;
+pub mod engine;
 pub mod event;
 pub mod grant;
 pub mod ids;
