@@ -1,5 +1,9 @@
 //! What an operator allows: checked values, whatever they were read from.
 
+pub mod file;
+mod names;
+mod paths;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
