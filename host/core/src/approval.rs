@@ -39,7 +39,7 @@ pub enum Decision {
 }
 
 /// Says that an approver could not decide; the call does not run.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[error("approver failed: {0}")]
 pub struct ApproverError(pub String);
 
