@@ -1,0 +1,213 @@
+//! The one door: every tool call goes through here, whoever makes it.
+//!
+//! Known? Valid? Budget? Policy? Approval? That is [`Door::admit`], which decides and runs nothing.
+//! What it lets through is a [`Ready`], and [`Ready::run`] is the only place of the program that
+//! calls a tool, shapes its result and records what it used.
+//! The door holds no lock across a call, needs no run, and may be entered again from inside of a call.
+
+mod admit;
+mod arguments;
+mod ready;
+
+use std::fmt;
+use std::sync::Arc;
+
+use hotcell_core::approval::{Approver, ApproverError, Decision};
+use hotcell_core::budget::Budget;
+use hotcell_core::call::Caller;
+use hotcell_core::ids::{CallId, IdempotencyKey};
+use hotcell_core::limits::Limits;
+use hotcell_core::outcome::Outcome;
+use hotcell_core::services::Progress;
+use hotcell_core::tool::ProgressSink;
+use tokio_util::sync::CancellationToken;
+
+pub use self::ready::Ready;
+use crate::answer::Answer;
+use crate::clock::Clock;
+use crate::machine::{Approval, PendingApproval};
+use crate::tool_set::ToolSet;
+use crate::wording;
+
+/// The door to one set of tools, under the limits of one run or one caller.
+#[derive(Debug, Clone)]
+pub struct Door {
+    tools: Arc<ToolSet>,
+    limits: Arc<Limits>,
+    clock: Arc<dyn Clock>,
+}
+
+/// One call that somebody wants to make.
+#[derive(Clone)]
+pub struct DoorRequest {
+    /// Who is served.
+    pub caller: Caller,
+    /// The call.
+    pub call: CallId,
+    /// The same for every repetition of the call.
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// The name of the tool, as the caller wrote it.
+    pub tool: String,
+    /// The arguments as text; empty means `{}`.
+    pub arguments: String,
+    /// What is left for the call and everything it starts.
+    pub budget: Budget,
+    /// Fires when the caller gives up.
+    pub cancel: CancellationToken,
+    /// Where progress goes.
+    pub progress: Arc<dyn ProgressSink>,
+}
+
+impl DoorRequest {
+    /// A call without a parent budget, a cancellation or an interest in progress.
+    pub fn new(caller: Caller, call: CallId, tool: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self {
+            caller,
+            call,
+            idempotency_key: None,
+            tool: tool.into(),
+            arguments: arguments.into(),
+            budget: Budget::root(hotcell_core::budget::BudgetLimits::default()),
+            cancel: CancellationToken::new(),
+            progress: Arc::new(NoProgress),
+        }
+    }
+}
+
+impl fmt::Debug for DoorRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DoorRequest")
+            .field("call", &self.call)
+            .field("tool", &self.tool)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Nobody looks at progress.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProgress;
+
+impl ProgressSink for NoProgress {
+    fn progress(&self, _progress: Progress) {}
+}
+
+/// What stands behind a call whose permission comes to `ask`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consent {
+    /// Nobody can be asked: the call is denied, and the denial names the policy line that would allow it.
+    Nobody,
+    /// Somebody will be asked: the door answers with what to show.
+    Later,
+    /// Somebody agreed to this; it is checked again that it is this.
+    Given(Approval),
+    /// The operator typed the call; it runs unless the policy says deny.
+    Operator,
+}
+
+/// What the door decided.
+#[derive(Debug)]
+pub enum Admission {
+    /// The call has ended without running.
+    Refused(Answer),
+    /// An approval is needed first.
+    Ask(PendingApproval),
+    /// The call may run.
+    Ready(Box<Ready>),
+}
+
+/// Who is asked for approval outside of a run.
+#[derive(Clone, Copy)]
+pub enum Asked<'a> {
+    /// Nobody.
+    Nobody,
+    /// The operator typed the call.
+    Operator,
+    /// This approver.
+    Approver(&'a dyn Approver),
+}
+
+impl fmt::Debug for Asked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nobody => "Nobody",
+            Self::Operator => "Operator",
+            Self::Approver(_) => "Approver",
+        })
+    }
+}
+
+impl Door {
+    /// A door to these tools.
+    #[must_use]
+    pub fn new(tools: Arc<ToolSet>, limits: Arc<Limits>, clock: Arc<dyn Clock>) -> Self {
+        Self { tools, limits, clock }
+    }
+
+    /// The whole way of one call outside of a run: decide, ask when it must be, run.
+    ///
+    /// The answer comes in time, whatever tool and approver do: at the tool's deadline, at the
+    /// budget's, or when the call is cancelled.
+    ///
+    /// # Errors
+    /// [`ApproverError`] when the approver failed; the tool did not run.
+    pub async fn call(&self, request: &DoorRequest, asked: Asked<'_>) -> Result<Answer, ApproverError> {
+        let consent = match asked {
+            Asked::Nobody => Consent::Nobody,
+            Asked::Operator => Consent::Operator,
+            Asked::Approver(_) => Consent::Later,
+        };
+        let admission = match (self.admit(request, consent), asked) {
+            (Admission::Ask(pending), Asked::Approver(approver)) => {
+                match self.ask(request, &pending, approver).await? {
+                    Ok(()) => self.admit(request, Consent::Given(pending.approval)),
+                    Err(answer) => return Ok(answer),
+                }
+            }
+            (admission, _) => admission,
+        };
+        match admission {
+            Admission::Refused(answer) => Ok(answer),
+            Admission::Ready(ready) => Ok(ready.run().await),
+            Admission::Ask(pending) => {
+                let name = pending.request.tool.as_str();
+                Ok(self.answer(wording::nobody_to_ask(name, &pending.request.policy_line)))
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        request: &DoorRequest,
+        pending: &PendingApproval,
+        approver: &dyn Approver,
+    ) -> Result<Result<(), Answer>, ApproverError> {
+        let time_up = async {
+            match request.budget.deadline() {
+                Some(deadline) => self.clock.sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        let decision = tokio::select! {
+            biased;
+            () = request.cancel.cancelled() => {
+                return Ok(Err(self.answer(wording::report(Outcome::Cancelled, "The tool did not run: the call was cancelled while it waited for an approval."))));
+            }
+            decision = approver.decide(pending.request.as_ref().clone()) => decision?,
+            () = time_up => return Ok(Err(self.answer(wording::no_time_left()))),
+        };
+        let name = pending.request.tool.as_str();
+        Ok(match decision {
+            Decision::Approve => Ok(()),
+            Decision::Deny(reason) => Err(self.answer(wording::denied_by_approver(name, &reason))),
+            // A decision this version does not know runs nothing.
+            _ => Err(self.answer(wording::denied_by_approver(name, "the decision is not supported"))),
+        })
+    }
+
+    fn answer(&self, report: hotcell_core::call::CallReport) -> Answer {
+        Answer::new(report, self.limits.max_result_chars.get())
+    }
+}
+
+#[cfg(test)]
+mod tests;

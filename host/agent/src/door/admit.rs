@@ -1,0 +1,120 @@
+//! Deciding about one call, without running anything.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hotcell_core::approval::ApprovalRequest;
+use hotcell_core::call::CallReport;
+use hotcell_core::canonical;
+use hotcell_core::limits::CallLimits;
+use hotcell_core::policy::Verdict;
+use hotcell_core::tool::{CallContext, ToolKind};
+use serde_json::Value;
+
+use super::{Admission, Consent, Door, DoorRequest, Ready, arguments};
+use crate::machine::{Approval, PendingApproval};
+use crate::tool_set::Slot;
+use crate::wording;
+
+impl Door {
+    /// Decides about one call: known, valid, within the budget, allowed, approved.
+    ///
+    /// Every attempt takes one call from the budget, also one that is refused; asking again with
+    /// [`Consent::Given`] belongs to the same attempt and takes none.
+    #[must_use]
+    pub fn admit(&self, request: &DoorRequest, consent: Consent) -> Admission {
+        match self.decide(request, consent) {
+            Ok(admission) => admission,
+            Err(report) => {
+                let mut report = *report;
+                report.usage.bytes_in = u64::try_from(request.arguments.len()).unwrap_or(u64::MAX);
+                Admission::Refused(self.answer(report))
+            }
+        }
+    }
+
+    fn decide(&self, request: &DoorRequest, consent: Consent) -> Result<Admission, Box<CallReport>> {
+        let first = !matches!(consent, Consent::Given(_));
+        if first && !request.budget.take_calls(1) {
+            return Err(Box::new(wording::no_calls_left()));
+        }
+        let slot = self.tools.slot(&request.tool).ok_or_else(|| {
+            Box::new(wording::unknown_tool(&request.tool, &self.tools.close_to(&request.tool)))
+        })?;
+        let max_bytes = self.limits.max_argument_bytes.get();
+        let arguments = arguments::read(&request.arguments, max_bytes, &slot.input)?;
+        if request.budget.remaining(self.clock.now()) == Some(Duration::ZERO) {
+            return Err(Box::new(wording::no_time_left()));
+        }
+        let name = slot.definition.name.as_str();
+        let line = &slot.offer.policy_line;
+        match (slot.offer.permission.verdict(slot.offer.tool.reaches_outside()), consent) {
+            (Verdict::Allow, _) | (Verdict::Ask, Consent::Operator) => {
+                Ok(self.ready(request, slot, arguments))
+            }
+            (Verdict::Deny, _) => Err(Box::new(wording::denied_by_policy(name, line))),
+            (Verdict::Ask, Consent::Nobody) => Err(Box::new(wording::nobody_to_ask(name, line))),
+            (Verdict::Ask, Consent::Later) => {
+                let approval = bind(slot, &arguments)?;
+                Ok(Admission::Ask(pending(request, slot, arguments, approval)))
+            }
+            (Verdict::Ask, Consent::Given(given)) if given == bind(slot, &arguments)? => {
+                Ok(self.ready(request, slot, arguments))
+            }
+            (Verdict::Ask, Consent::Given(_)) => Err(Box::new(wording::approval_does_not_fit(name))),
+        }
+    }
+
+    fn ready(&self, request: &DoorRequest, slot: &Arc<Slot>, arguments: Value) -> Admission {
+        let context = CallContext {
+            caller: request.caller.clone(),
+            call: request.call.clone(),
+            idempotency_key: request.idempotency_key.clone(),
+            limits: self.call_limits(slot),
+            budget: request.budget.clone(),
+            cancel: request.cancel.clone(),
+            progress: Arc::clone(&request.progress),
+        };
+        Admission::Ready(Box::new(Ready {
+            slot: Arc::clone(slot),
+            context,
+            arguments,
+            bytes_in: u64::try_from(request.arguments.len()).unwrap_or(u64::MAX),
+            max_result_chars: self.limits.max_result_chars.get(),
+            clock: Arc::clone(&self.clock),
+        }))
+    }
+
+    /// The operator's limits; what the author thinks a call may take can only lower the timeout.
+    fn call_limits(&self, slot: &Slot) -> CallLimits {
+        let mut limits = slot.offer.limits.clone().unwrap_or_else(|| match slot.offer.tool.kind() {
+            ToolKind::Component => CallLimits::default(),
+            ToolKind::Host => CallLimits { timeout: self.limits.host_tool_timeout, ..CallLimits::default() },
+        });
+        if let Some(wish) = slot.definition.timeout_ms.filter(|wish| *wish > 0) {
+            limits.timeout = limits.timeout.min(Duration::from_millis(u64::from(wish)));
+        }
+        limits
+    }
+}
+
+fn bind(slot: &Slot, arguments: &Value) -> Result<Approval, Box<CallReport>> {
+    let arguments = canonical::hash(arguments).map_err(|error| {
+        let message = format!("The arguments cannot be shown for approval: {error}.");
+        Box::new(CallReport::new(hotcell_core::outcome::Outcome::InvalidArgs, message))
+    })?;
+    Ok(Approval { definition: slot.digest, arguments })
+}
+
+fn pending(request: &DoorRequest, slot: &Slot, arguments: Value, approval: Approval) -> PendingApproval {
+    let shown = ApprovalRequest {
+        caller: request.caller.clone(),
+        call: request.call.clone(),
+        tool: slot.definition.name.clone(),
+        component: slot.offer.tool.component(),
+        definition: slot.digest,
+        arguments,
+        policy_line: slot.offer.policy_line.clone(),
+    };
+    PendingApproval { request: Arc::new(shown), approval }
+}

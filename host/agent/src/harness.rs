@@ -1,0 +1,94 @@
+//! Driving a run in this process.
+
+mod drive;
+mod emitter;
+mod progress;
+mod request;
+mod result;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use hotcell_core::model::Model;
+
+pub use self::request::RunRequest;
+pub use self::result::{CallRecord, RunError, RunResult};
+use crate::clock::Clock;
+use crate::machine::SetupError;
+use crate::tool_set::ToolSet;
+
+/// A model and a set of tools. It has no state of its own: any number of runs may share it.
+#[derive(Clone)]
+pub struct Harness {
+    model: Arc<dyn Model>,
+    tools: Arc<ToolSet>,
+    clock: Arc<dyn Clock>,
+    config: HarnessConfig,
+}
+
+/// What all runs of a harness have in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HarnessConfig {
+    /// What the operator tells the model; used by runs without a history.
+    pub system: Option<String>,
+    /// Most tokens of one reply; `None` leaves it to the provider.
+    pub max_output_tokens: Option<u32>,
+    /// Sampling temperature; `None` is left out of requests.
+    pub temperature: Option<f64>,
+    /// Calls of one batch that may run at a time; 1 runs them one after another.
+    ///
+    /// Results stand in call order either way.
+    pub concurrent_calls: NonZeroUsize,
+}
+
+impl Default for HarnessConfig {
+    fn default() -> Self {
+        Self { system: None, max_output_tokens: None, temperature: None, concurrent_calls: NonZeroUsize::MIN }
+    }
+}
+
+impl fmt::Debug for Harness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Harness")
+            .field("model", &self.model.name())
+            .field("tools", &self.tools)
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Harness {
+    /// A harness of this model and these tools; nothing else is consulted.
+    #[must_use]
+    pub fn new(model: Arc<dyn Model>, tools: Arc<ToolSet>, clock: Arc<dyn Clock>) -> Self {
+        Self { model, tools, clock, config: HarnessConfig::default() }
+    }
+
+    /// The same harness with this configuration.
+    #[must_use]
+    pub fn with_config(mut self, config: HarnessConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// The tools.
+    #[must_use]
+    pub fn tools(&self) -> &Arc<ToolSet> {
+        &self.tools
+    }
+
+    /// Runs from prompt to end. Dropping the future stops the model call and the tools.
+    ///
+    /// Whatever happens in the run, the result holds the whole transcript;
+    /// [`RunResult::into_result`] turns every end that is not a good one into an error.
+    ///
+    /// # Errors
+    /// [`SetupError`] when the run cannot start; nothing was asked of the model then.
+    pub async fn run(&self, request: RunRequest) -> Result<RunResult, SetupError> {
+        drive::run(self, request).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

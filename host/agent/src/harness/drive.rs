@@ -1,0 +1,312 @@
+//! The loop around the machine: does what a run asks for and tells it what came of it.
+
+mod batch;
+
+use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::{FutureExt as _, StreamExt as _};
+use hotcell_core::budget::{Budget, BudgetLimits};
+use hotcell_core::call::{CallReport, Caller};
+use hotcell_core::event::EventKind;
+use hotcell_core::ids::CallId;
+use hotcell_core::model::{ModelError, ModelEvent, ModelReply, ModelRequest, TokenUsage, ToolChoice};
+use hotcell_core::outcome::EventOutcome;
+
+use super::emitter::Emitter;
+use super::result::label;
+use super::{CallRecord, Harness, RunRequest, RunResult};
+use crate::door::Door;
+use crate::machine::{
+    ApplyError, Command, CommandId, CommandOutcome, Entry, Interrupt, RunInput, RunMachine, RunPhase,
+    RunSetup, SetupError, Step, ToolEntry,
+};
+use crate::shape;
+use crate::status::{ErrorKind, RunErrorInfo, StopReason};
+use crate::wording::quote;
+
+pub(super) async fn run(harness: &Harness, request: RunRequest) -> Result<RunResult, SetupError> {
+    let mut drive = Drive::begin(harness, request)?;
+    drive.emit(EventKind::RunStarted).await;
+    loop {
+        drive.check_time().await;
+        match drive.machine.head().phase {
+            RunPhase::Model | RunPhase::FinalAnswer => drive.ask_model().await,
+            RunPhase::Tools => drive.run_batch().await,
+            RunPhase::Ended => break,
+        }
+    }
+    Ok(drive.finish().await)
+}
+
+struct Drive<'a> {
+    harness: &'a Harness,
+    request: RunRequest,
+    machine: RunMachine,
+    door: Door,
+    emitter: Emitter,
+    budget: Budget,
+    caller: Caller,
+    deadline: Option<Instant>,
+    calls: Vec<CallRecord>,
+}
+
+/// What ended a wait.
+enum Waited<T> {
+    Done(T),
+    Cancelled,
+    Deadline,
+}
+
+impl<'a> Drive<'a> {
+    fn begin(harness: &'a Harness, mut request: RunRequest) -> Result<Self, SetupError> {
+        let setup = RunSetup {
+            run: request.run.clone(),
+            limits: request.limits.clone(),
+            output_schema: request.output_schema.take(),
+        };
+        let input = RunInput {
+            system: harness.config.system.clone(),
+            history: request.history.clone(),
+            prompt: std::mem::take(&mut request.prompt),
+        };
+        let (machine, _first) = RunMachine::start(setup, input)?;
+        let limits = machine.setup().limits.clone();
+        let began = harness.clock.now();
+        // A limit beyond what the clock can say is none.
+        let own = limits.max_time.and_then(|max| began.checked_add(max));
+        let bounds = BudgetLimits { deadline: own, ..BudgetLimits::default() };
+        let budget =
+            request.budget.as_ref().map_or_else(|| Budget::root(bounds), |parent| parent.child(bounds));
+        let deadline = budget.deadline();
+        let clock = Arc::clone(&harness.clock);
+        let emitter = Emitter::new(
+            request.run.clone(),
+            Arc::clone(&clock),
+            deadline,
+            request.cancel.clone(),
+            request.sink.take(),
+        );
+        let door = Door::new(Arc::clone(&harness.tools), Arc::new(limits), clock);
+        let caller = Caller { run: Some(request.run.clone()), ..request.caller.clone() };
+        Ok(Self { harness, request, machine, door, emitter, budget, caller, deadline, calls: Vec::new() })
+    }
+
+    /// Sends one event; a sink that fails ends the run.
+    async fn emit(&mut self, kind: EventKind) {
+        let turn = self.machine.head().turn;
+        let step = self.send(turn, kind).await;
+        self.commit(step).await;
+    }
+
+    /// Sends one event; the step is what a failing sink did to the run.
+    async fn send(&mut self, turn: u32, kind: EventKind) -> Option<Step> {
+        let error = self.emitter.emit(turn, kind).await.err()?;
+        let error = RunErrorInfo::new(ErrorKind::EventSink, error.to_string());
+        Some(self.machine.interrupt(Interrupt::Failed(error), self.emitter.elapsed()))
+    }
+
+    /// Records what a transition added and tells of every call that ended.
+    async fn commit(&mut self, step: impl IntoIterator<Item = Step>) {
+        let mut steps: VecDeque<Step> = step.into_iter().collect();
+        while let Some(step) = steps.pop_front() {
+            for entry in step.entries {
+                let Entry::Answer { tool, .. } = entry else { continue };
+                let Ok(call) = tool.id.to_call_id() else {
+                    unreachable!("the machine refuses run ids that are too long for call ids")
+                };
+                self.calls.push(record(
+                    &tool,
+                    call.clone(),
+                    self.machine.setup().limits.max_result_chars.get(),
+                ));
+                steps.extend(self.send(tool.id.turn, finished(&tool, call)).await);
+            }
+        }
+    }
+
+    async fn apply(&mut self, id: &CommandId, outcome: CommandOutcome) {
+        let elapsed = self.emitter.elapsed();
+        let step = self.machine.apply(id, outcome, elapsed);
+        self.commit_or_fail(step).await;
+    }
+
+    /// An outcome the machine refuses is a fault of this driver; the run ends rather than waits for ever.
+    async fn commit_or_fail(&mut self, step: Result<Step, ApplyError>) {
+        let step = step.unwrap_or_else(|error| {
+            let error = RunErrorInfo::new(ErrorKind::Internal, error.to_string());
+            self.machine.interrupt(Interrupt::Failed(error), self.emitter.elapsed())
+        });
+        self.commit([step]).await;
+    }
+
+    async fn interrupt(&mut self, interrupt: Interrupt) {
+        let step = self.machine.interrupt(interrupt, self.emitter.elapsed());
+        self.commit([step]).await;
+    }
+
+    /// Ends the run when its caller gave up or its time is up; cancellation first.
+    async fn check_time(&mut self) {
+        if self.machine.is_ended() {
+            return;
+        }
+        if self.request.cancel.is_cancelled() {
+            self.interrupt(Interrupt::Cancelled).await;
+        } else if self.deadline.is_some_and(|deadline| self.harness.clock.now() >= deadline) {
+            self.interrupt(Interrupt::Deadline).await;
+        }
+    }
+
+    async fn ask_model(&mut self) {
+        let Some(Command::CallModel { id, tool_choice }) = self.machine.commands().next() else { return };
+        self.emit(EventKind::ModelStarted).await;
+        self.check_time().await;
+        if self.machine.is_ended() {
+            // It was told that a model is asked, so it is told that the model was not.
+            self.emit(model_finished(EventOutcome::Skipped, TokenUsage::default())).await;
+            return;
+        }
+        let request = self.model_request(tool_choice);
+        let model = Arc::clone(&self.harness.model);
+        // Nothing of a model that panicked is used again: its stream is dropped.
+        let reply = AssertUnwindSafe(one_reply(model.as_ref(), request)).catch_unwind();
+        let reply = match self.within_time(reply).await {
+            Waited::Done(Ok(reply)) => reply,
+            Waited::Done(Err(_panic)) => {
+                Err(ModelError::Provider { message: "the model panicked".to_owned(), status: None })
+            }
+            Waited::Cancelled => {
+                self.interrupt(Interrupt::Cancelled).await;
+                return self.emit(model_finished(EventOutcome::Interrupted, TokenUsage::default())).await;
+            }
+            Waited::Deadline => {
+                self.interrupt(Interrupt::Deadline).await;
+                return self.emit(model_finished(EventOutcome::TimedOut, TokenUsage::default())).await;
+            }
+        };
+        let event = match &reply {
+            Ok(reply) => model_finished(EventOutcome::Success, reply.usage),
+            Err(_) => model_finished(EventOutcome::Error, TokenUsage::default()),
+        };
+        // Applied before it is told: the order of events is the order of commits.
+        let elapsed = self.emitter.elapsed();
+        let turn = self.machine.head().turn;
+        let step = self.machine.apply(&id, CommandOutcome::Model(reply), elapsed);
+        if let Err(error) = self.emitter.emit(turn, event).await {
+            let error = RunErrorInfo::new(ErrorKind::EventSink, error.to_string());
+            let failed = self.machine.interrupt(Interrupt::Failed(error), self.emitter.elapsed());
+            self.commit_or_fail(step).await;
+            return self.commit([failed]).await;
+        }
+        self.commit_or_fail(step).await;
+    }
+
+    fn model_request(&self, tool_choice: ToolChoice) -> ModelRequest {
+        ModelRequest {
+            transcript: self.machine.transcript().clone(),
+            tools: self.harness.tools.definitions(),
+            tool_choice,
+            max_output_tokens: self.harness.config.max_output_tokens,
+            temperature: self.harness.config.temperature,
+        }
+    }
+
+    /// Waits for the future, the caller's giving up, or the end of the run's time.
+    async fn within_time<T>(&self, work: impl Future<Output = T>) -> Waited<T> {
+        tokio::select! {
+            biased;
+            () = self.request.cancel.cancelled() => Waited::Cancelled,
+            done = work => Waited::Done(done),
+            () = self.time_up() => Waited::Deadline,
+        }
+    }
+
+    async fn time_up(&self) {
+        match self.deadline {
+            Some(deadline) => self.harness.clock.sleep_until(deadline).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn finish(mut self) -> RunResult {
+        let finished = |machine: &RunMachine| EventKind::RunFinished {
+            outcome: label(machine.head().status, machine.head().stop.as_ref().unwrap_or(&StopReason::Error))
+                .to_owned(),
+        };
+        let last = finished(&self.machine);
+        let turn = self.machine.head().turn;
+        if self.send(turn, last).await.is_some() {
+            // The sink did not take the last event; the one that is kept says how the run really ended.
+            let last = finished(&self.machine);
+            self.emitter.replace_last(last);
+        }
+        let elapsed = self.emitter.elapsed();
+        let head = self.machine.head();
+        RunResult {
+            run: self.machine.setup().run.clone(),
+            status: head.status,
+            stop: head.stop.clone().unwrap_or(StopReason::Error),
+            error: head.error.clone(),
+            output: self.machine.output(),
+            data: self.machine.data(),
+            transcript: self.machine.transcript().clone(),
+            turns: head.turns,
+            tool_calls: head.tool_calls,
+            elapsed,
+            tokens: head.tokens,
+            events: self.emitter.into_events(),
+            calls: self.calls,
+        }
+    }
+}
+
+/// The reply at the end of the stream; what streams before it is not used yet.
+async fn one_reply(
+    model: &dyn hotcell_core::model::Model,
+    request: ModelRequest,
+) -> Result<ModelReply, ModelError> {
+    let mut events = model.stream(request);
+    while let Some(event) = events.next().await {
+        if let ModelEvent::Reply(reply) = event? {
+            return Ok(reply);
+        }
+    }
+    Err(ModelError::Malformed { message: "the stream ended without a reply".to_owned() })
+}
+
+fn model_finished(outcome: EventOutcome, tokens: TokenUsage) -> EventKind {
+    EventKind::ModelFinished { outcome, tokens }
+}
+
+fn finished(tool: &ToolEntry, call: CallId) -> EventKind {
+    let report = tool.answer.as_ref().map(|answer| &answer.report);
+    EventKind::ToolFinished {
+        call,
+        tool: quote(&tool.call.name),
+        outcome: tool.event_outcome().unwrap_or(EventOutcome::Interrupted),
+        code: report.map(|report| report.outcome),
+        usage: report.map(|report| report.usage.clone()).unwrap_or_default(),
+    }
+}
+
+fn record(tool: &ToolEntry, call: CallId, max_chars: usize) -> CallRecord {
+    CallRecord {
+        call,
+        turn: tool.id.turn,
+        tool: tool.call.name.clone(),
+        status: tool.status,
+        skipped: tool.skipped,
+        report: tool.answer.as_ref().map(|answer| bounded(&answer.report, max_chars)),
+    }
+}
+
+/// The report, without content that is longer than what the model may read: a long run must not
+/// hold every large result it ever saw.
+fn bounded(report: &Arc<CallReport>, max_chars: usize) -> Arc<CallReport> {
+    if shape::is_whole(report, max_chars) {
+        return Arc::clone(report);
+    }
+    Arc::new(CallReport { content: Vec::new(), structured: None, ..report.as_ref().clone() })
+}

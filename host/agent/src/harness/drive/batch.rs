@@ -1,0 +1,256 @@
+//! Running the calls of one batch.
+
+use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
+use hotcell_core::approval::{Approver, ApproverError, Decision};
+use hotcell_core::event::EventKind;
+use hotcell_core::services::Progress;
+use tokio_util::sync::CancellationToken;
+
+use super::Drive;
+use crate::answer::Answer;
+use crate::door::{Admission, Consent, DoorRequest, Ready};
+use crate::harness::progress::ProgressBoard;
+use crate::machine::{Command, CommandId, CommandOutcome, EntryStatus, Interrupt, RunPhase};
+
+/// How long calls that run may take to end when the run is over; more than the door ever takes.
+const CLOSING_TIME: Duration = Duration::from_millis(90);
+
+/// Least time between two looks at the progress of the calls, so that a tool that reports without
+/// end makes a bounded number of events.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+type Running<T> = FuturesUnordered<BoxFuture<'static, (CommandId, T)>>;
+
+/// What is under way in one batch.
+struct Flight {
+    tools: Running<Answer>,
+    approvals: Running<Result<Decision, ApproverError>>,
+    /// Approvals that were asked for.
+    asked: BTreeSet<CommandId>,
+    /// Cancels the calls of this batch.
+    cancel: CancellationToken,
+    progress: Arc<ProgressBoard>,
+    next_progress: Instant,
+    /// When calls that still run are given up, once the run is ending.
+    closing: Option<Instant>,
+}
+
+/// What happened next.
+enum Event {
+    Tool(CommandId, Answer),
+    Decided(CommandId, Result<Decision, ApproverError>),
+    Cancelled,
+    Deadline,
+    Progress,
+    GaveUp,
+}
+
+impl Drive<'_> {
+    /// Runs the calls of the present batch until each has ended or the run has.
+    pub(super) async fn run_batch(&mut self) {
+        let turn = self.machine.head().turn;
+        let mut flight = Flight::new(self.request.cancel.child_token(), self.harness.clock.now());
+        loop {
+            self.launch_all(&mut flight).await;
+            if self.machine.head().turn != turn || flight.is_empty() {
+                return;
+            }
+            match self.next_event(&mut flight).await {
+                Event::Tool(id, answer) => self.apply(&id, CommandOutcome::Tool(answer)).await,
+                Event::Decided(id, decision) => self.apply(&id, CommandOutcome::Approval(decision)).await,
+                Event::Cancelled => self.interrupt(Interrupt::Cancelled).await,
+                Event::Deadline => self.interrupt(Interrupt::Deadline).await,
+                Event::Progress => self.tell_progress(&mut flight).await,
+                Event::GaveUp => return self.give_up().await,
+            }
+            self.close_when_ending(&mut flight);
+        }
+    }
+
+    /// Starts what may start: the first commands that are not under way, as many as run at a time.
+    async fn launch_all(&mut self, flight: &mut Flight) {
+        while flight.len() < self.harness.config.concurrent_calls.get() {
+            self.check_time().await;
+            self.close_when_ending(flight);
+            let Some(command) = self.next_command(flight) else { return };
+            self.launch(command, flight).await;
+            self.close_when_ending(flight);
+        }
+    }
+
+    fn next_command(&self, flight: &Flight) -> Option<Command> {
+        if self.machine.head().phase != RunPhase::Tools || self.machine.head().interrupt.is_some() {
+            return None;
+        }
+        self.machine.commands().find(|command| match command {
+            Command::CallTool { started, .. } => !started,
+            Command::AskApproval { id, .. } => !flight.asked.contains(id),
+            Command::CallModel { .. } => false,
+        })
+    }
+
+    async fn launch(&mut self, command: Command, flight: &mut Flight) {
+        match command {
+            Command::CallModel { .. } => {}
+            Command::AskApproval { id, request } => {
+                let kind =
+                    EventKind::ApprovalRequired { call: request.call.clone(), tool: request.tool.clone() };
+                self.emit(kind).await;
+                flight.asked.insert(id.clone());
+                let Some(approver) = self.request.approver.as_ref().map(Arc::clone) else { return };
+                if self.machine.head().interrupt.is_none() {
+                    flight.approvals.push(ask(approver, id, request.as_ref().clone()));
+                }
+            }
+            Command::CallTool { id, call, idempotency_key, approval, started: _ } => {
+                let Ok(call_id) = id.to_call_id() else {
+                    unreachable!("the machine refuses run ids that are too long for call ids")
+                };
+                let request = DoorRequest {
+                    caller: self.caller.clone(),
+                    call: call_id,
+                    idempotency_key: Some(idempotency_key),
+                    tool: call.name.clone(),
+                    arguments: call.arguments.clone(),
+                    budget: self.budget.clone(),
+                    cancel: flight.cancel.clone(),
+                    progress: flight.progress.place(id.n),
+                };
+                let consent = match (approval, &self.request.approver) {
+                    (Some(approval), _) => Consent::Given(approval),
+                    (None, Some(_)) => Consent::Later,
+                    (None, None) => Consent::Nobody,
+                };
+                match self.door.admit(&request, consent) {
+                    Admission::Refused(answer) => self.apply(&id, CommandOutcome::Tool(answer)).await,
+                    Admission::Ask(pending) => {
+                        self.apply(&id, CommandOutcome::NeedsApproval(pending)).await;
+                    }
+                    Admission::Ready(ready) => self.start(id, ready, flight).await,
+                }
+            }
+        }
+    }
+
+    /// Hands a call to its tool: committed first, then told, then run.
+    async fn start(&mut self, id: CommandId, ready: Box<Ready>, flight: &mut Flight) {
+        let step = self.machine.mark_started(&id, self.emitter.elapsed());
+        self.commit_or_fail(step).await;
+        let started =
+            |drive: &Self| drive.machine.tool(&id).map(|tool| tool.status) == Some(EntryStatus::Started);
+        if !started(self) {
+            return;
+        }
+        let (Some(call), tool) = (id.to_call_id().ok(), ready.tool().clone()) else { return };
+        self.emit(EventKind::ToolStarted { call, tool }).await;
+        self.check_time().await;
+        if self.machine.head().interrupt.is_some() {
+            return self.apply(&id, CommandOutcome::Withdrawn).await;
+        }
+        flight.tools.push(Box::pin(async move { (id, ready.run().await) }));
+    }
+
+    async fn next_event(&self, flight: &mut Flight) -> Event {
+        let clock = &self.harness.clock;
+        let ending = flight.closing;
+        let progress_due = async {
+            flight.progress.changed().await;
+            clock.sleep_until(flight.next_progress).await;
+        };
+        let given_up = async {
+            match ending {
+                Some(until) => clock.sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.request.cancel.cancelled(), if ending.is_none() => Event::Cancelled,
+            Some((id, answer)) = flight.tools.next() => Event::Tool(id, answer),
+            Some((id, decision)) = flight.approvals.next() => Event::Decided(id, decision),
+            () = self.time_up(), if ending.is_none() => Event::Deadline,
+            () = given_up => Event::GaveUp,
+            () = progress_due, if ending.is_none() => Event::Progress,
+        }
+    }
+
+    /// Once the run is ending: nobody is asked any more, and calls that run are stopped.
+    fn close_when_ending(&self, flight: &mut Flight) {
+        if self.machine.head().interrupt.is_none() && !self.machine.is_ended() {
+            return;
+        }
+        flight.approvals.clear();
+        flight.cancel.cancel();
+        let now = self.harness.clock.now();
+        flight.closing.get_or_insert_with(|| now.checked_add(CLOSING_TIME).unwrap_or(now));
+    }
+
+    /// Nobody waits any longer for calls that do not end.
+    async fn give_up(&mut self) {
+        let lost: Vec<CommandId> = self
+            .machine
+            .batch()
+            .iter()
+            .filter(|tool| tool.status == EntryStatus::Started)
+            .map(|tool| tool.id.clone())
+            .collect();
+        for id in lost {
+            self.apply(&id, CommandOutcome::Lost).await;
+        }
+    }
+
+    async fn tell_progress(&mut self, flight: &mut Flight) {
+        let now = self.harness.clock.now();
+        flight.next_progress = now.checked_add(PROGRESS_INTERVAL).unwrap_or(now);
+        for (n, progress) in flight.progress.take() {
+            let id = CommandId { run: self.request.run.clone(), turn: self.machine.head().turn, n };
+            if let Ok(call) = id.to_call_id() {
+                // The note is the guest's text, and events hold no content.
+                let progress = Progress { note: None, ..progress };
+                self.emit(EventKind::ToolProgress { call, progress }).await;
+            }
+        }
+    }
+}
+
+impl Flight {
+    fn new(cancel: CancellationToken, now: Instant) -> Self {
+        Self {
+            tools: FuturesUnordered::new(),
+            approvals: FuturesUnordered::new(),
+            asked: BTreeSet::new(),
+            cancel,
+            progress: Arc::default(),
+            next_progress: now,
+            closing: None,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.tools.len() + self.approvals.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn ask(
+    approver: Arc<dyn Approver>,
+    id: CommandId,
+    request: hotcell_core::approval::ApprovalRequest,
+) -> BoxFuture<'static, (CommandId, Result<Decision, ApproverError>)> {
+    Box::pin(async move {
+        // The future of an approver that panicked is dropped; its error ends the run, so the approver
+        // is not asked again.
+        let decision = AssertUnwindSafe(approver.decide(request)).catch_unwind().await;
+        (id, decision.unwrap_or_else(|_panic| Err(ApproverError("it panicked".to_owned()))))
+    })
+}

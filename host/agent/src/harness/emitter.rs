@@ -1,0 +1,121 @@
+//! Sending events, in order, to a sink that may be slow, stuck or broken.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt as _;
+use hotcell_core::event::{EventKind, EventSink, RunEvent, SinkError};
+use hotcell_core::ids::RunId;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+
+/// How long the events of a run that is over may take, all together.
+const CLOSING_TIME: Duration = Duration::from_millis(50);
+
+/// What keeps the events of one run.
+pub(super) struct Emitter {
+    run: RunId,
+    clock: Arc<dyn Clock>,
+    began: Instant,
+    deadline: Option<Instant>,
+    cancel: CancellationToken,
+    sink: Option<Arc<dyn EventSink>>,
+    /// When the last events have to be out, once the run's time is up or its caller gave up.
+    closing: Option<Instant>,
+    events: Vec<RunEvent>,
+}
+
+impl Emitter {
+    pub(super) fn new(
+        run: RunId,
+        clock: Arc<dyn Clock>,
+        deadline: Option<Instant>,
+        cancel: CancellationToken,
+        sink: Option<Arc<dyn EventSink>>,
+    ) -> Self {
+        let began = clock.now();
+        Self { run, clock, began, deadline, cancel, sink, closing: None, events: Vec::new() }
+    }
+
+    /// Keeps the event and hands it to the sink.
+    ///
+    /// A sink that is still busy when the run's time is up gets a last moment and then no more events;
+    /// that is not an error, because the run ends anyway.
+    pub(super) async fn emit(&mut self, turn: u32, kind: EventKind) -> Result<(), SinkError> {
+        let event = RunEvent {
+            run: self.run.clone(),
+            sequence: u64::try_from(self.events.len()).unwrap_or(u64::MAX),
+            turn,
+            elapsed: self.elapsed(),
+            kind,
+        };
+        self.events.push(event.clone());
+        let Some(sink) = self.sink.as_ref().map(Arc::clone) else { return Ok(()) };
+        // The future of a sink that panicked is dropped and the sink never used again, so nothing
+        // that the panic left half done is seen.
+        let mut send = AssertUnwindSafe(sink.send(event)).catch_unwind();
+        let sent = tokio::select! {
+            biased;
+            sent = &mut send => Some(sent),
+            () = self.time_up() => {
+                let until = self.closing_time();
+                tokio::select! {
+                    biased;
+                    sent = &mut send => Some(sent),
+                    () = self.clock.sleep_until(until) => None,
+                }
+            }
+        };
+        match sent {
+            Some(Ok(Ok(()))) => Ok(()),
+            Some(Ok(Err(error))) => {
+                self.sink = None;
+                Err(error)
+            }
+            Some(Err(_panic)) => {
+                self.sink = None;
+                Err(SinkError("it panicked".to_owned()))
+            }
+            None => {
+                self.sink = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// The events, in order.
+    pub(super) fn into_events(self) -> Vec<RunEvent> {
+        self.events
+    }
+
+    /// Replaces the last event, which the sink did not take.
+    pub(super) fn replace_last(&mut self, kind: EventKind) {
+        if let Some(last) = self.events.last_mut() {
+            last.kind = kind;
+        }
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.clock.now().saturating_duration_since(self.began)
+    }
+
+    async fn time_up(&self) {
+        let deadline = async {
+            match self.deadline {
+                Some(deadline) => self.clock.sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.cancel.cancelled() => {}
+            () = deadline => {}
+        }
+    }
+
+    fn closing_time(&mut self) -> Instant {
+        let now = self.clock.now();
+        *self.closing.get_or_insert_with(|| now.checked_add(CLOSING_TIME).unwrap_or(now))
+    }
+}

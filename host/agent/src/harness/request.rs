@@ -1,0 +1,109 @@
+//! What one run is asked to do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hotcell_core::approval::Approver;
+use hotcell_core::budget::Budget;
+use hotcell_core::call::Caller;
+use hotcell_core::content::Block;
+use hotcell_core::event::EventSink;
+use hotcell_core::ids::RunId;
+use hotcell_core::limits::Limits;
+use hotcell_core::message::Transcript;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// One request to a harness.
+#[derive(Clone)]
+pub struct RunRequest {
+    /// The id of the run; whoever asks makes it, and makes it unique.
+    pub run: RunId,
+    /// Who is served; the run is filled in.
+    pub caller: Caller,
+    /// What is asked.
+    pub prompt: Vec<Block>,
+    /// The conversation so far; it is shared and never changed.
+    pub history: Transcript,
+    /// What caps the run.
+    pub limits: Limits,
+    /// JSON Schema the answer has to fit, when it is to be JSON.
+    pub output_schema: Option<Value>,
+    /// Fires when the caller gives up.
+    pub cancel: CancellationToken,
+    /// Who is asked before a tool runs that needs an approval; without one such calls are denied.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// Where events go.
+    pub sink: Option<Arc<dyn EventSink>>,
+    /// What the run may spend of a caller above it.
+    pub budget: Option<Budget>,
+}
+
+impl RunRequest {
+    /// A request with default limits, and without history, approver, sink or parent budget.
+    pub fn new(run: RunId, prompt: impl Into<String>) -> Self {
+        Self {
+            run,
+            caller: Caller::local(),
+            prompt: vec![Block::text(prompt)],
+            history: Transcript::new(),
+            limits: Limits::default(),
+            output_schema: None,
+            cancel: CancellationToken::new(),
+            approver: None,
+            sink: None,
+            budget: None,
+        }
+    }
+
+    /// The same request that continues this conversation.
+    #[must_use]
+    pub fn history(mut self, history: &Transcript) -> Self {
+        self.history = history.clone();
+        self
+    }
+
+    /// The same request with these limits.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The same request, whose answer has to fit this schema.
+    #[must_use]
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.output_schema = Some(schema);
+        self
+    }
+
+    /// The same request that ends when the token fires.
+    #[must_use]
+    pub fn cancel(mut self, cancel: CancellationToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// The same request with this approver.
+    #[must_use]
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// The same request with this sink.
+    #[must_use]
+    pub fn sink(mut self, sink: Arc<dyn EventSink>) -> Self {
+        self.sink = Some(sink);
+        self
+    }
+}
+
+impl fmt::Debug for RunRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunRequest")
+            .field("run", &self.run)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}

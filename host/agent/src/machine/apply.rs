@@ -1,0 +1,282 @@
+//! Taking what came of a command, and what comes from outside of the commands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hotcell_core::approval::{ApproverError, Decision};
+use hotcell_core::model::{ModelError, ModelReply};
+use thiserror::Error;
+
+use super::command::{CommandId, CommandOutcome, PendingApproval};
+use super::entry::EntryStatus;
+use super::head::{Entry, Interrupt, RunPhase, Step};
+use super::setup::whole_millis;
+use super::{RunMachine, count};
+use crate::answer::Answer;
+use crate::status::{ErrorKind, RunErrorInfo};
+use crate::wording;
+
+/// Says that an outcome does not belong to the run; the run is unchanged.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ApplyError {
+    /// The id is one of another run.
+    #[error("`{id}` is a command of another run than `{run}`")]
+    OtherRun {
+        /// The id given.
+        id: CommandId,
+        /// This run.
+        run: String,
+    },
+    /// The run never asked for this.
+    #[error("`{id}` is no command of this run")]
+    Unknown {
+        /// The id given.
+        id: CommandId,
+    },
+    /// The command waits for another kind of outcome.
+    #[error("`{id}` cannot take {found}; it is {status}")]
+    WrongKind {
+        /// The id given.
+        id: CommandId,
+        /// The outcome given.
+        found: &'static str,
+        /// How the command stands.
+        status: &'static str,
+    },
+}
+
+/// What an id of this run points at.
+enum Target {
+    /// Applied before, or no longer wanted.
+    Past,
+    Model,
+    Call(usize),
+    Approval(usize),
+}
+
+impl RunMachine {
+    /// Takes what came of one command, `elapsed` after the run began.
+    ///
+    /// An outcome for a command that has one already, or that is no longer wanted, changes nothing:
+    /// the step has no entries. The first outcome counts.
+    ///
+    /// # Errors
+    /// [`ApplyError`] when the run did not ask for it; nothing is changed then.
+    pub fn apply(
+        &mut self,
+        id: &CommandId,
+        outcome: CommandOutcome,
+        elapsed: Duration,
+    ) -> Result<Step, ApplyError> {
+        let wrong_kind = |status| ApplyError::WrongKind { id: id.clone(), found: outcome.kind(), status };
+        match self.target(id)? {
+            Target::Past => Ok(self.step(Vec::new())),
+            Target::Model => {
+                let error = wrong_kind("waiting for a model reply");
+                let CommandOutcome::Model(reply) = outcome else { return Err(error) };
+                Ok(self.take_model(reply, elapsed))
+            }
+            Target::Approval(place) => {
+                let error = wrong_kind("waiting for a decision");
+                let CommandOutcome::Approval(decision) = outcome else { return Err(error) };
+                Ok(self.take_decision(place, decision, elapsed))
+            }
+            Target::Call(place) => {
+                let error = wrong_kind(self.describe(place));
+                self.take_call(place, outcome, elapsed).ok_or(error)
+            }
+        }
+    }
+
+    /// Marks a call as handed to its tool; a store commits this before the tool runs.
+    ///
+    /// When the run is ending, the call is skipped instead; [`RunMachine::tool`] tells which.
+    ///
+    /// # Errors
+    /// [`ApplyError`] when the id is not that of a call of this run.
+    pub fn mark_started(&mut self, id: &CommandId, elapsed: Duration) -> Result<Step, ApplyError> {
+        let place = match self.target(id)? {
+            Target::Past => return Ok(self.step(Vec::new())),
+            Target::Call(place) => place,
+            Target::Model | Target::Approval(_) => return Err(ApplyError::Unknown { id: id.clone() }),
+        };
+        let mut entries = Vec::new();
+        self.pass_time(elapsed);
+        if self.head.interrupt.is_none() && self.status_at(place) == Some(EntryStatus::Prepared) {
+            self.count_call(place);
+            self.head.running += 1;
+            self.update(place, &mut entries, |tool| tool.status = EntryStatus::Started);
+        }
+        self.advance(&mut entries);
+        Ok(self.step(entries))
+    }
+
+    /// Ends the run from outside: at once, or when the calls that were handed to tools have ended.
+    ///
+    /// Calls not handed to a tool yet are skipped. A stronger interrupt replaces a weaker one:
+    /// failed over cancelled over deadline. A run that has ended stays as it is, except that a
+    /// failure to deliver its last event still makes it a failed run.
+    pub fn interrupt(&mut self, interrupt: Interrupt, elapsed: Duration) -> Step {
+        self.pass_time(elapsed);
+        let mut entries = Vec::new();
+        if self.head.phase == RunPhase::Ended {
+            if let (Interrupt::Failed(error), None) = (interrupt, &self.head.error) {
+                self.fail(error);
+            }
+            return self.step(entries);
+        }
+        self.raise(interrupt);
+        self.advance(&mut entries);
+        self.step(entries)
+    }
+
+    fn target(&self, id: &CommandId) -> Result<Target, ApplyError> {
+        if id.run != self.setup().run {
+            return Err(ApplyError::OtherRun { id: id.clone(), run: self.setup().run.to_string() });
+        }
+        let unknown = || ApplyError::Unknown { id: id.clone() };
+        if id.turn < self.head.turn {
+            return Ok(Target::Past);
+        }
+        let len = count(self.batch.len());
+        if id.turn > self.head.turn || id.n > len.saturating_mul(2) {
+            return Err(unknown());
+        }
+        match (id.n, self.head.phase) {
+            (0, RunPhase::Model | RunPhase::FinalAnswer) => Ok(Target::Model),
+            (_, RunPhase::Ended) | (0, RunPhase::Tools) => Ok(Target::Past),
+            (n, _) => {
+                let place = usize::try_from((n - 1) % len.max(1)).map_err(|_too_large| unknown())?;
+                Ok(self.target_in_batch(place, n > len))
+            }
+        }
+    }
+
+    fn target_in_batch(&self, place: usize, approval: bool) -> Target {
+        match self.batch.get(place) {
+            Some(tool) if !tool.is_closed() => match (approval, tool.status) {
+                (true, EntryStatus::Approval) => Target::Approval(place),
+                // The decision was taken before.
+                (true, _) => Target::Past,
+                (false, _) => Target::Call(place),
+            },
+            Some(_) | None => Target::Past,
+        }
+    }
+
+    fn take_model(&mut self, reply: Result<ModelReply, ModelError>, elapsed: Duration) -> Step {
+        self.pass_time(elapsed);
+        let mut entries = Vec::new();
+        match reply {
+            Ok(reply) => self.take_reply(reply, &mut entries),
+            Err(error) => self.fail(error.into()),
+        }
+        self.advance(&mut entries);
+        self.step(entries)
+    }
+
+    fn take_call(&mut self, place: usize, outcome: CommandOutcome, elapsed: Duration) -> Option<Step> {
+        let status = self.status_at(place)?;
+        let mut entries = Vec::new();
+        match (outcome, status) {
+            (CommandOutcome::Tool(answer), EntryStatus::Prepared | EntryStatus::Started) => {
+                self.close(place, &mut entries, Some(answer), EntryStatus::RawCompleted);
+            }
+            (CommandOutcome::Lost, EntryStatus::Prepared | EntryStatus::Started) => {
+                self.close(place, &mut entries, None, EntryStatus::Uncertain);
+            }
+            (CommandOutcome::NeedsApproval(pending), EntryStatus::Prepared) => {
+                self.await_decision(place, &mut entries, pending);
+            }
+            (CommandOutcome::Withdrawn, EntryStatus::Started) => {
+                self.head.running = self.head.running.saturating_sub(1);
+                self.update(place, &mut entries, |tool| tool.status = EntryStatus::Prepared);
+            }
+            (
+                CommandOutcome::Model(_)
+                | CommandOutcome::Approval(_)
+                | CommandOutcome::Tool(_)
+                | CommandOutcome::NeedsApproval(_)
+                | CommandOutcome::Withdrawn
+                | CommandOutcome::Lost,
+                _,
+            ) => return None,
+        }
+        self.pass_time(elapsed);
+        self.advance(&mut entries);
+        Some(self.step(entries))
+    }
+
+    fn await_decision(&mut self, place: usize, entries: &mut Vec<Entry>, pending: PendingApproval) {
+        self.count_call(place);
+        self.update(place, entries, |tool| {
+            tool.status = EntryStatus::Approval;
+            tool.pending = Some(Arc::new(pending));
+        });
+    }
+
+    fn take_decision(
+        &mut self,
+        place: usize,
+        decision: Result<Decision, ApproverError>,
+        elapsed: Duration,
+    ) -> Step {
+        let mut entries = Vec::new();
+        match decision {
+            Ok(Decision::Approve) => self.update(place, &mut entries, |tool| {
+                tool.status = EntryStatus::Prepared;
+                tool.approval = tool.pending.take().map(|pending| pending.approval);
+            }),
+            Ok(Decision::Deny(reason)) => self.deny(place, &mut entries, &reason),
+            Err(error) => {
+                self.raise(Interrupt::Failed(RunErrorInfo::new(ErrorKind::Approval, error.to_string())));
+            }
+            // A decision this version does not know runs nothing.
+            Ok(_) => self.deny(place, &mut entries, "the approver gave a decision that is not supported"),
+        }
+        self.pass_time(elapsed);
+        self.advance(&mut entries);
+        self.step(entries)
+    }
+
+    fn deny(&mut self, place: usize, entries: &mut Vec<Entry>, reason: &str) {
+        let name = self.batch.get(place).map(|tool| tool.call.name.clone()).unwrap_or_default();
+        let report = wording::denied_by_approver(&name, reason);
+        let answer = Answer::new(report, self.setup().limits.max_result_chars.get());
+        self.close(place, entries, Some(answer), EntryStatus::RawCompleted);
+    }
+
+    /// Moves the time on, never back, and notices when it is up.
+    fn pass_time(&mut self, elapsed: Duration) {
+        if self.head.phase == RunPhase::Ended {
+            return;
+        }
+        self.head.elapsed = self.head.elapsed.max(whole_millis(elapsed));
+        if self.setup().limits.max_time.is_some_and(|max| self.head.elapsed >= max) {
+            self.raise(Interrupt::Deadline);
+        }
+    }
+
+    fn raise(&mut self, interrupt: Interrupt) {
+        let present = self.head.interrupt.as_ref().map_or(0, Interrupt::rank);
+        if interrupt.rank() > present {
+            self.head.interrupt = Some(interrupt);
+        }
+    }
+
+    fn describe(&self, place: usize) -> &'static str {
+        match self.status_at(place) {
+            Some(EntryStatus::Prepared) => "a call that is prepared",
+            Some(EntryStatus::Approval) => "a call that waits for a decision",
+            Some(EntryStatus::Started) => "a call that was started",
+            Some(
+                EntryStatus::RawCompleted
+                | EntryStatus::Completed
+                | EntryStatus::Uncertain
+                | EntryStatus::Skipped,
+            )
+            | None => "a call that has ended",
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Moving a batch on: answers in call order, skips, and what comes after the last call.
+
+use std::sync::Arc;
+
+use hotcell_core::limits::OnTurnLimit;
+use hotcell_core::message::Message;
+
+use super::RunMachine;
+use super::entry::{EntryStatus, SkipReason, ToolEntry};
+use super::head::{Entry, Interrupt, RunPhase};
+use crate::answer::Answer;
+use crate::status::{ErrorKind, RunErrorInfo, RunStatus, StopReason};
+
+impl RunMachine {
+    pub(super) fn status_at(&self, place: usize) -> Option<EntryStatus> {
+        self.batch.get(place).map(|tool| tool.status)
+    }
+
+    /// Changes one entry and notes the change.
+    pub(super) fn update(
+        &mut self,
+        place: usize,
+        entries: &mut Vec<Entry>,
+        change: impl FnOnce(&mut ToolEntry),
+    ) {
+        if let Some(tool) = self.batch.get_mut(place) {
+            change(Arc::make_mut(tool));
+            entries.push(Entry::Tool { tool: Arc::clone(tool) });
+        }
+    }
+
+    /// Counts a call against the budget, once, whatever becomes of it.
+    pub(super) fn count_call(&mut self, place: usize) {
+        if let Some(tool) = self.batch.get_mut(place)
+            && !tool.counted
+        {
+            Arc::make_mut(tool).counted = true;
+            self.head.tool_calls = self.head.tool_calls.saturating_add(1);
+        }
+    }
+
+    /// Gives an open entry its end.
+    pub(super) fn close(
+        &mut self,
+        place: usize,
+        entries: &mut Vec<Entry>,
+        answer: Option<Answer>,
+        status: EntryStatus,
+    ) {
+        self.count_call(place);
+        if self.status_at(place) == Some(EntryStatus::Started) {
+            self.head.running = self.head.running.saturating_sub(1);
+        }
+        self.update(place, entries, |tool| {
+            tool.status = status;
+            tool.pending = None;
+            tool.answer = answer;
+        });
+    }
+
+    /// Does everything that waits for nothing.
+    pub(super) fn advance(&mut self, entries: &mut Vec<Entry>) {
+        match self.head.phase {
+            RunPhase::Ended => {}
+            RunPhase::Model | RunPhase::FinalAnswer => self.end_if_interrupted(),
+            RunPhase::Tools => {
+                if let Some(reason) = self.skip_reason() {
+                    self.skip_open(entries, reason);
+                }
+                self.answer_in_order(entries);
+                if self.head.answered == self.batch.len() {
+                    self.end_if_interrupted();
+                    if self.head.phase == RunPhase::Tools {
+                        self.next_turn(entries);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Skips every call that was not handed to a tool.
+    pub(super) fn skip_open(&mut self, entries: &mut Vec<Entry>, reason: SkipReason) {
+        for place in self.head.answered..self.batch.len() {
+            if matches!(self.status_at(place), Some(EntryStatus::Prepared | EntryStatus::Approval)) {
+                self.update(place, entries, |tool| {
+                    tool.status = EntryStatus::Skipped;
+                    tool.pending = None;
+                    tool.skipped = Some(reason);
+                });
+            }
+        }
+    }
+
+    /// Appends the answers of closed calls to the transcript, up to the first that is open.
+    pub(super) fn answer_in_order(&mut self, entries: &mut Vec<Entry>) {
+        while let Some(tool) = self.batch.get_mut(self.head.answered)
+            && tool.is_closed()
+        {
+            if tool.status == EntryStatus::RawCompleted {
+                Arc::make_mut(tool).status = EntryStatus::Completed;
+            }
+            let tool = Arc::clone(tool);
+            let index = self.transcript.len();
+            let message = self.push(tool.to_message());
+            entries.push(Entry::Answer { index, message, tool });
+            self.head.answered += 1;
+        }
+    }
+
+    fn skip_reason(&self) -> Option<SkipReason> {
+        self.head.interrupt.as_ref().map(|interrupt| match interrupt {
+            Interrupt::Deadline => SkipReason::Deadline,
+            Interrupt::Cancelled => SkipReason::Cancelled,
+            Interrupt::Failed(_) => SkipReason::RunFailed,
+        })
+    }
+
+    pub(super) fn end_if_interrupted(&mut self) {
+        match self.head.interrupt.take() {
+            None => {}
+            Some(Interrupt::Deadline) => self.end(RunStatus::Stopped, StopReason::Deadline),
+            Some(Interrupt::Cancelled) => self.end(RunStatus::Cancelled, StopReason::Cancelled),
+            Some(Interrupt::Failed(error)) => self.fail(error),
+        }
+    }
+
+    /// Begins the next turn, or does what the limits say when there is none left.
+    pub(super) fn next_turn(&mut self, entries: &mut Vec<Entry>) {
+        let limits = &self.setup.limits;
+        let spent = limits.max_turns.filter(|max| self.head.turns >= max.get());
+        match (spent, limits.on_turn_limit) {
+            (None, _) => self.await_reply(RunPhase::Model),
+            (Some(max), OnTurnLimit::FinalAnswer) => {
+                let text = format!(
+                    "The limit of {max} turns is reached and no more tools will be run. \
+                     Give your final answer now, from what you have, and say what is left undone."
+                );
+                entries.push(self.append(Message::user(text)));
+                self.await_reply(RunPhase::FinalAnswer);
+            }
+            (Some(_), OnTurnLimit::Stop) => self.end(RunStatus::Stopped, StopReason::MaxTurns),
+            (Some(max), OnTurnLimit::Fail) => {
+                let message = format!("the limit of {max} turns was reached without an answer");
+                self.fail(RunErrorInfo::new(ErrorKind::MaxTurns, message));
+            }
+        }
+    }
+
+    fn await_reply(&mut self, phase: RunPhase) {
+        self.head.phase = phase;
+        self.head.turn = self.head.turn.saturating_add(1);
+        self.head.answered = 0;
+        self.batch.clear();
+    }
+}

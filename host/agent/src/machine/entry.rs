@@ -1,0 +1,168 @@
+//! One tool call of a batch and how far it has come.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hotcell_core::message::{Message, ToolCall};
+use hotcell_core::outcome::EventOutcome;
+use serde::{Deserialize, Serialize};
+
+use super::command::{Approval, CommandId, PendingApproval};
+use crate::answer::Answer;
+
+/// How far a call has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryStatus {
+    /// Accepted with its batch; nothing was run.
+    Prepared,
+    /// Waits for an approver.
+    Approval,
+    /// Handed to the tool.
+    Started,
+    /// The answer is in; calls before it are still open.
+    RawCompleted,
+    /// The answer is part of the transcript.
+    Completed,
+    /// It was handed to the tool and its outcome is unknown.
+    Uncertain,
+    /// Never handed to the tool; see [`SkipReason`].
+    Skipped,
+}
+
+/// Why a call was never handed to its tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// The caller gave up on the run.
+    Cancelled,
+    /// The run's time was up.
+    Deadline,
+    /// The batch would have exceeded the tool-call budget of the run.
+    MaxToolCalls,
+    /// The reply held more calls than one turn may have.
+    MaxToolCallsPerTurn,
+    /// The reply was cut at its token limit, so the call may be half of one.
+    CutReply,
+    /// The model declined, or a filter stopped the reply.
+    RefusedReply,
+    /// The turns were used up; the reply was to be an answer without calls.
+    FinalAnswer,
+    /// The run failed.
+    RunFailed,
+}
+
+impl SkipReason {
+    /// What the model reads: that the tool did not run, why, and what to do.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Cancelled => "not run: the run was cancelled",
+            Self::Deadline => "not run: the time of the run was up",
+            Self::MaxToolCalls => {
+                "not run: this batch would have exceeded the tool calls left for the run, so none of it was run"
+            }
+            Self::MaxToolCallsPerTurn => {
+                "not run: the reply held more calls than one turn may have, so none of them was run; call fewer tools at a time"
+            }
+            Self::CutReply => {
+                "not run: the reply was cut off at its token limit, so this call may be incomplete; call again if it is still needed"
+            }
+            Self::RefusedReply => "not run: the reply was declined or stopped by a filter",
+            Self::FinalAnswer => "not run: the turns were used up and only an answer was asked for",
+            Self::RunFailed => "not run: the run failed before this call",
+        }
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// One tool call of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolEntry {
+    /// The id of its command and of the call.
+    pub id: CommandId,
+    /// The call as the model wrote it.
+    pub call: Arc<ToolCall>,
+    /// How far it has come.
+    pub status: EntryStatus,
+    /// Whether it counts against the tool-call budget.
+    pub counted: bool,
+    /// What an approver is shown, while it waits for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Arc<PendingApproval>>,
+    /// What an approver agreed to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    /// Why it was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<SkipReason>,
+    /// The door's answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+}
+
+impl ToolEntry {
+    pub(super) fn new(id: CommandId, call: ToolCall) -> Self {
+        Self {
+            id,
+            call: Arc::new(call),
+            status: EntryStatus::Prepared,
+            counted: false,
+            pending: None,
+            approval: None,
+            skipped: None,
+            answer: None,
+        }
+    }
+
+    /// Whether nothing more can come for it.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        match self.status {
+            EntryStatus::Prepared | EntryStatus::Approval | EntryStatus::Started => false,
+            EntryStatus::RawCompleted
+            | EntryStatus::Completed
+            | EntryStatus::Uncertain
+            | EntryStatus::Skipped => true,
+        }
+    }
+
+    /// The coarse outcome an event shows; `None` while it is open.
+    #[must_use]
+    pub fn event_outcome(&self) -> Option<EventOutcome> {
+        match self.status {
+            EntryStatus::Prepared | EntryStatus::Approval | EntryStatus::Started => None,
+            EntryStatus::RawCompleted | EntryStatus::Completed => {
+                self.answer.as_ref().map(|answer| answer.report.outcome.event_outcome())
+            }
+            EntryStatus::Uncertain => Some(EventOutcome::Interrupted),
+            EntryStatus::Skipped => Some(EventOutcome::Skipped),
+        }
+    }
+
+    /// The one message that answers the call.
+    pub(super) fn to_message(&self) -> Message {
+        let (outcome, text) = match (&self.answer, self.skipped) {
+            (Some(answer), _) => (Some(answer.report.outcome), answer.text.to_string()),
+            (None, Some(reason)) => (None, reason.text().to_owned()),
+            (None, None) => (Some(hotcell_core::outcome::Outcome::Internal), UNCERTAIN.to_owned()),
+        };
+        Message::Tool {
+            call_id: self.call.id.clone(),
+            name: self.call.name.clone(),
+            outcome,
+            content: vec![hotcell_core::content::Block::text(text)],
+        }
+    }
+}
+
+/// What the model reads of a call whose outcome is unknown.
+const UNCERTAIN: &str = "error: internal\n\
+    message: The call was handed to the tool and its outcome is not known; it may have had an effect.\n\
+    advice: Find out what happened before calling again.";

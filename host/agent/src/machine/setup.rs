@@ -1,0 +1,107 @@
+//! What a run starts from.
+
+use std::time::Duration;
+
+use hotcell_core::content::Block;
+use hotcell_core::ids::RunId;
+use hotcell_core::limits::Limits;
+use hotcell_core::message::{Message, Transcript};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::schema::{Schema, SchemaError};
+
+/// Longest run id in bytes, so that ids made from it stay within the limit for ids.
+pub const MAX_RUN_ID_BYTES: usize = 160;
+
+/// What stays the same for a whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSetup {
+    /// The run.
+    pub run: RunId,
+    /// What caps it.
+    pub limits: Limits,
+    /// JSON Schema of the answer, when the answer is to be JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+}
+
+/// What a run is given to work on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunInput {
+    /// What the operator tells the model; used when there is no history.
+    pub system: Option<String>,
+    /// The conversation so far; it is shared and never changed.
+    pub history: Transcript,
+    /// What is asked.
+    pub prompt: Vec<Block>,
+}
+
+/// Says why a run cannot start. Nothing was asked of a model.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// The run id is too long to make ids from.
+    #[error("run id has {found} bytes, at most {MAX_RUN_ID_BYTES} are allowed")]
+    RunId {
+        /// Bytes found.
+        found: usize,
+    },
+    /// A time limit is zero.
+    #[error("{name} is zero; a time limit is greater than zero, or absent")]
+    ZeroTime {
+        /// The limit.
+        name: &'static str,
+    },
+    /// The prompt has no content.
+    #[error("the prompt is empty; expected at least one block of content")]
+    EmptyPrompt,
+    /// The history has a system message at another place than the first.
+    #[error("message {index} of the history is a system message; only the first may be one")]
+    SystemMessage {
+        /// Where it is, from 0.
+        index: usize,
+    },
+    /// The output schema cannot be used.
+    #[error("output schema: {0}")]
+    OutputSchema(#[source] SchemaError),
+}
+
+/// Checks what cannot be said by types, and rounds times up to the whole milliseconds that are stored.
+pub(super) fn check(setup: &mut RunSetup, input: &RunInput) -> Result<(), SetupError> {
+    let found = setup.run.as_str().len();
+    if found > MAX_RUN_ID_BYTES {
+        return Err(SetupError::RunId { found });
+    }
+    if setup.limits.max_time == Some(Duration::ZERO) {
+        return Err(SetupError::ZeroTime { name: "max_time" });
+    }
+    if setup.limits.host_tool_timeout.is_zero() {
+        return Err(SetupError::ZeroTime { name: "host_tool_timeout" });
+    }
+    setup.limits.max_time = setup.limits.max_time.map(round_up);
+    setup.limits.host_tool_timeout = round_up(setup.limits.host_tool_timeout);
+    if input.prompt.is_empty() {
+        return Err(SetupError::EmptyPrompt);
+    }
+    let later = input.history.messages();
+    let second = later.iter().skip(1).position(|message| matches!(message.as_ref(), Message::System { .. }));
+    if let Some(position) = second {
+        return Err(SetupError::SystemMessage { index: position + 1 });
+    }
+    if let Some(schema) = &setup.output_schema {
+        Schema::compile(schema).map_err(SetupError::OutputSchema)?;
+    }
+    Ok(())
+}
+
+fn round_up(time: Duration) -> Duration {
+    let whole = whole_millis(time);
+    if whole < time { whole.saturating_add(Duration::from_millis(1)) } else { whole }
+}
+
+/// The time without the part below a millisecond, which a stored run does not keep.
+pub(super) fn whole_millis(time: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,212 @@
+//! The tools one run may use: checked and compiled once, then frozen.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use hotcell_core::canonical::CanonicalError;
+use hotcell_core::ids::{Digest, ToolName};
+use hotcell_core::limits::CallLimits;
+use hotcell_core::policy::Permission;
+use hotcell_core::tool::{Definition, Tool};
+use thiserror::Error;
+
+use crate::schema::{Schema, SchemaError};
+use crate::wording::quote;
+
+/// Most tools of one set.
+pub const MAX_TOOLS: usize = 1_024;
+
+/// Least likeness, from 0 to 1, of a name that is suggested for one that does not exist.
+const LIKENESS: f64 = 0.85;
+
+/// Most names that are suggested.
+const MAX_SUGGESTIONS: usize = 3;
+
+/// A tool and what the operator says about it.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    /// The tool.
+    pub tool: Arc<dyn Tool>,
+    /// Whether it runs when a model asks for it.
+    pub permission: Permission,
+    /// What caps its calls; `None` means the profile for code nobody trusts, and for a host tool the
+    /// run's own timeout for host tools.
+    pub limits: Option<CallLimits>,
+    /// The policy line that would allow it without asking; denials and approvals show it.
+    pub policy_line: String,
+}
+
+impl Offer {
+    /// Offers a tool with permission `auto` and default limits.
+    pub fn new(tool: impl Tool + 'static, policy_line: impl Into<String>) -> Self {
+        Self::shared(Arc::new(tool), policy_line)
+    }
+
+    /// Like [`Offer::new`], of a tool that is shared already.
+    pub fn shared(tool: Arc<dyn Tool>, policy_line: impl Into<String>) -> Self {
+        Self { tool, permission: Permission::Auto, limits: None, policy_line: policy_line.into() }
+    }
+
+    /// The same offer with this permission.
+    #[must_use]
+    pub fn with_permission(mut self, permission: Permission) -> Self {
+        self.permission = permission;
+        self
+    }
+
+    /// The same offer with these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: CallLimits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+}
+
+/// Says why tools do not make a set.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ToolSetError {
+    /// Two tools have one name.
+    #[error("two tools are named `{name}`; give one of them another name or a prefix")]
+    Twice {
+        /// The name.
+        name: ToolName,
+    },
+    /// There are too many.
+    #[error("{found} tools are too many, at most {MAX_TOOLS} can be offered")]
+    TooMany {
+        /// How many there are.
+        found: usize,
+    },
+    /// A schema cannot be used.
+    #[error("tool `{name}`: {which} schema: {source}")]
+    Schema {
+        /// The tool.
+        name: ToolName,
+        /// `input` or `output`.
+        which: &'static str,
+        /// What is wrong with it.
+        source: SchemaError,
+    },
+    /// The definition has no digest an approval could be bound to.
+    #[error("tool `{name}`: its definition has no canonical form")]
+    Definition {
+        /// The tool.
+        name: ToolName,
+        /// What is wrong with it.
+        source: CanonicalError,
+    },
+}
+
+/// The tools one run may use, in the order in which they were given.
+#[derive(Clone, Default)]
+pub struct ToolSet {
+    slots: Vec<Arc<Slot>>,
+    by_name: BTreeMap<ToolName, usize>,
+    definitions: Arc<[Definition]>,
+}
+
+/// One tool of a set with everything that was computed once.
+pub(crate) struct Slot {
+    pub(crate) offer: Offer,
+    pub(crate) definition: Definition,
+    pub(crate) digest: Digest,
+    pub(crate) input: Schema,
+    pub(crate) output: Option<Schema>,
+}
+
+impl ToolSet {
+    /// Checks the tools and compiles their schemas. Definitions are copied: what a tool answers later
+    /// changes nothing.
+    ///
+    /// # Errors
+    /// [`ToolSetError`] names the tool and what is wrong with it.
+    pub fn new(offers: impl IntoIterator<Item = Offer>) -> Result<Self, ToolSetError> {
+        let mut slots = Vec::new();
+        let mut by_name = BTreeMap::new();
+        for offer in offers {
+            let slot = Slot::new(offer)?;
+            let name = slot.definition.name.clone();
+            if by_name.insert(name.clone(), slots.len()).is_some() {
+                return Err(ToolSetError::Twice { name });
+            }
+            slots.push(Arc::new(slot));
+            if slots.len() > MAX_TOOLS {
+                return Err(ToolSetError::TooMany { found: slots.len() });
+            }
+        }
+        let definitions = slots.iter().map(|slot| slot.definition.clone()).collect();
+        Ok(Self { slots, by_name, definitions })
+    }
+
+    /// What a model is told, in order. Cloning it is cheap.
+    #[must_use]
+    pub fn definitions(&self) -> Arc<[Definition]> {
+        Arc::clone(&self.definitions)
+    }
+
+    /// How many tools there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    pub(crate) fn slot(&self, name: &str) -> Option<&Arc<Slot>> {
+        // A text that is no tool name is the name of no tool.
+        let name = ToolName::parse(name).ok()?;
+        self.slots.get(*self.by_name.get(&name)?)
+    }
+
+    /// Names that are close to one that does not exist, the closest first.
+    pub(crate) fn close_to(&self, name: &str) -> Vec<&str> {
+        let wanted = plain(&hotcell_core::text::cap_chars(name, 64));
+        let mut close: Vec<(f64, &str)> = self
+            .by_name
+            .keys()
+            .map(|known| (strsim::jaro_winkler(&plain(known.as_str()), &wanted), known.as_str()))
+            .filter(|(likeness, _)| *likeness >= LIKENESS)
+            .collect();
+        close.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+        close.into_iter().take(MAX_SUGGESTIONS).map(|(_, known)| known).collect()
+    }
+}
+
+impl Slot {
+    fn new(offer: Offer) -> Result<Self, ToolSetError> {
+        let definition = offer.tool.definition().clone();
+        let name = &definition.name;
+        let schema = |which, source| ToolSetError::Schema { name: name.clone(), which, source };
+        let input =
+            Schema::compile_arguments(&definition.input_schema).map_err(|error| schema("input", error))?;
+        let output = definition
+            .output_schema
+            .as_ref()
+            .map(Schema::compile)
+            .transpose()
+            .map_err(|error| schema("output", error))?;
+        let digest =
+            definition.digest().map_err(|source| ToolSetError::Definition { name: name.clone(), source })?;
+        Ok(Self { offer, definition, digest, input, output })
+    }
+}
+
+/// A name without what models get wrong: case, and the signs between words.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '-' | '_' | '.' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+impl fmt::Debug for ToolSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.by_name.keys().map(|name| quote(name.as_str()))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;
