@@ -1,0 +1,76 @@
+//! Compiled code is loaded in one room: the engine trusts the bytes it is given, so only
+//! `host/sandbox`, which verifies them first, may hand any over.
+
+use crate::tokens::{Source, argument_count, matches_at};
+
+/// The one room.
+const HOME: &str = "host/sandbox/";
+
+/// Functions of the engine that load compiled code from a file or from raw memory.
+const UNMISTAKABLE: [&str; 4] =
+    ["deserialize_file", "deserialize_open_file", "deserialize_raw", "deserialize_trusted"];
+
+/// Places outside of the sandbox that load compiled code, tests included.
+///
+/// Besides the functions that only the engine has, `X::deserialize` counts with two arguments
+/// (engine and bytes; serde's takes one) or when it follows `Component` or `Module`.
+#[must_use]
+pub fn violations(sources: &[Source]) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in sources.iter().filter(|source| !source.path.starts_with(HOME)) {
+        for (at, token) in source.tokens.iter().enumerate() {
+            let Some(word) = token.word() else { continue };
+            if UNMISTAKABLE.contains(&word) || (word == "deserialize" && loads(source, at)) {
+                found.push(format!(
+                    "{}:{}: `{word}` loads compiled code, which only {HOME} may do",
+                    source.path, token.line
+                ));
+            }
+        }
+    }
+    found
+}
+
+fn loads(source: &Source, at: usize) -> bool {
+    let tokens = &source.tokens;
+    let after =
+        |pattern: &[&str]| at.checked_sub(pattern.len()).is_some_and(|at| matches_at(tokens, at, pattern));
+    if after(&["Component", ":", ":"]) || after(&["Module", ":", ":"]) {
+        return true;
+    }
+    after(&[":", ":"]) && matches_at(tokens, at + 1, &["("]) && argument_count(tokens, at + 1) == 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, text: &str) -> usize {
+        violations(&[Source::parse(path, text).unwrap()]).len()
+    }
+
+    #[test]
+    fn loading_compiled_code_outside_of_the_sandbox_is_found() {
+        for text in [
+            "fn f() { Component::deserialize(&engine, bytes) }",
+            "fn f() { wasmtime::component::Component::deserialize(&engine, bytes) }",
+            "use wasmtime::component::Component as C; fn f() { C::deserialize(&engine, bytes) }",
+            "fn f() { let load = Module::deserialize; }",
+            "fn f() { C::deserialize_file(&engine, path) }",
+            "#[cfg(test)] mod tests { fn f() { C::deserialize_raw(&engine, memory) } }",
+        ] {
+            assert_eq!(found("host/compiler/src/cache.rs", text), 1, "{text}");
+            assert_eq!(found("host/sandbox/src/load.rs", text), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn reading_a_value_with_serde_is_something_else() {
+        for text in [
+            "impl<'de> Deserialize<'de> for X { fn deserialize<D>(deserializer: D) -> R { String::deserialize(deserializer) } }",
+            "fn f() { seed.deserialize(deserializer) }",
+        ] {
+            assert_eq!(found("host/core/src/x.rs", text), 0, "{text}");
+        }
+    }
+}
