@@ -6,7 +6,7 @@ mod shape;
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
-use serde::de::{DeserializeOwned, DeserializeSeed};
+use serde::de::{DeserializeOwned, DeserializeSeed, IgnoredAny};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -40,59 +40,39 @@ impl<T> Default for Arguments<T> {
     }
 }
 
+/// How arguments are described and read.
+#[derive(Debug)]
+pub struct Reader<T> {
+    /// The input schema, from the name and the description of the parameter.
+    pub schema: fn(&str, Option<&str>) -> Value,
+    /// Reads the arguments of a parameter with this name.
+    pub decode: fn(&'static str, &str) -> Result<T, Failure>,
+}
+
 /// First choice (see the module `returned` for how choices work): types that can be read.
 ///
 /// A struct is the arguments; anything else is one property with the name of the parameter.
 pub trait Known<T> {
-    /// The input schema.
-    fn schema(&self, name: &str, description: Option<&str>) -> Value;
-
-    /// Reads the arguments.
-    ///
-    /// # Errors
-    /// `invalid_input` that names the place.
-    fn decode(&self, name: &'static str, text: &str) -> Result<T, Failure>;
+    /// How they are read.
+    fn reader(&self) -> Reader<T>;
 }
 
 impl<T: DeserializeOwned + JsonSchema> Known<T> for &Arguments<T> {
-    fn schema(&self, name: &str, description: Option<&str>) -> Value {
-        if takes_whole::<T>() {
-            schema::of_whole::<T>()
-        } else {
-            schema::of_one::<T>(name, description, shape::may_be_missing::<T>())
-        }
-    }
-
-    fn decode(&self, name: &'static str, text: &str) -> Result<T, Failure> {
-        if takes_whole::<T>() { decode(text) } else { decode_seed(One::new(name), text) }
+    fn reader(&self) -> Reader<T> {
+        Reader { schema: describe_one::<T>, decode: decode_one::<T> }
     }
 }
 
 /// Last choice: types that cannot be read, reported with what to do.
 pub trait Unknown<T> {
     /// Cannot be called.
-    fn schema(&self, name: &str, description: Option<&str>) -> Value
-    where
-        T: ToolArguments;
-
-    /// Cannot be called.
-    ///
-    /// # Errors
-    /// None.
-    fn decode(&self, name: &'static str, text: &str) -> Result<T, Failure>
+    fn reader(&self) -> Reader<T>
     where
         T: ToolArguments;
 }
 
 impl<T> Unknown<T> for Arguments<T> {
-    fn schema(&self, _name: &str, _description: Option<&str>) -> Value
-    where
-        T: ToolArguments,
-    {
-        Value::Null
-    }
-
-    fn decode(&self, _name: &'static str, _text: &str) -> Result<T, Failure>
+    fn reader(&self) -> Reader<T>
     where
         T: ToolArguments,
     {
@@ -109,15 +89,31 @@ impl<T> Unknown<T> for Arguments<T> {
 )]
 pub trait ToolArguments: Sized {
     /// Cannot be called.
-    ///
-    /// # Errors
-    /// None.
-    fn never() -> Result<Self, Failure>;
+    fn never() -> Reader<Self>;
+}
+
+fn describe_one<T: DeserializeOwned + JsonSchema>(name: &str, description: Option<&str>) -> Value {
+    if takes_whole::<T>() {
+        schema::of_whole::<T>()
+    } else {
+        schema::of_one::<T>(name, description, shape::may_be_missing::<T>())
+    }
+}
+
+fn decode_one<T: DeserializeOwned + JsonSchema>(name: &'static str, text: &str) -> Result<T, Failure> {
+    if takes_whole::<T>() { decode(text) } else { decode_seed(One::new(name), text) }
 }
 
 fn decode_seed<'de, S: DeserializeSeed<'de>>(seed: S, text: &'de str) -> Result<S::Value, Failure> {
     // A model that has nothing to say may send nothing at all.
     let text = if text.trim_ascii().is_empty() { "{}" } else { text };
+    // A struct would also be read from an array, by position; no schema says so.
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err(match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(IgnoredAny) => misfit("the arguments are not an object"),
+            Err(error) => refuse(&error, "."),
+        });
+    }
     let mut json = serde_json::Deserializer::from_str(text);
     let mut track = serde_path_to_error::Track::new();
     let value = seed
@@ -141,6 +137,10 @@ fn refuse(error: &serde_json::Error, path: &str) -> Failure {
     } else {
         format!("argument `{path}` does not fit: {reason}")
     };
+    misfit(message)
+}
+
+fn misfit(message: impl Into<String>) -> Failure {
     Failure::invalid_input(message)
         .code("arguments")
         .advice("send an object that fits the input schema of the tool")

@@ -87,7 +87,7 @@ pub use {schemars, serde_json};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::arguments::{Arguments, Known as KnownArguments, Unknown as UnknownArguments, decode};
-    pub use crate::returned::{Plain, Returned, Split, Structured, Text, Unfit, Value as ReturnedValue};
+    pub use crate::returned::{Plain, Returned, Split, Structured, Text, Unclear, Unfit};
     pub use crate::schema::{no_arguments, of_arguments};
     pub use crate::tool_set::Entry;
     pub use {schemars, serde};

@@ -35,7 +35,7 @@ impl<R> Default for Returned<R> {
 #[derive(Debug)]
 pub struct Value<T>(PhantomData<fn() -> T>);
 
-/// First choice: a `Result` is taken apart.
+/// First choice: a `Result` is taken apart, and its error becomes a failure.
 pub trait Split<T, E> {
     /// Stands for the value in the result.
     fn value(&self) -> Value<T>;
@@ -44,12 +44,34 @@ pub trait Split<T, E> {
     ///
     /// # Errors
     /// When the function returned one.
+    fn settle(&self, returned: Result<T, E>) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<Failure>> Split<T, E> for &&Returned<Result<T, E>> {
+    fn value(&self) -> Value<T> {
+        Value(PhantomData)
+    }
+
+    fn settle(&self, returned: Result<T, E>) -> Result<T, Failure> {
+        returned.map_err(Into::into)
+    }
+}
+
+/// Second choice: an error that is no failure is reported with what to do.
+pub trait Unclear<T, E> {
+    /// Stands for the value in the result.
+    fn value(&self) -> Value<T>;
+
+    /// Cannot be called.
+    ///
+    /// # Errors
+    /// None.
     fn settle(&self, returned: Result<T, E>) -> Result<T, Failure>
     where
         E: ToolError;
 }
 
-impl<T, E> Split<T, E> for &Returned<Result<T, E>> {
+impl<T, E> Unclear<T, E> for &Returned<Result<T, E>> {
     fn value(&self) -> Value<T> {
         Value(PhantomData)
     }
@@ -58,11 +80,11 @@ impl<T, E> Split<T, E> for &Returned<Result<T, E>> {
     where
         E: ToolError,
     {
-        returned.map_err(ToolError::into_failure)
+        returned.map_err(ToolError::never)
     }
 }
 
-/// Second choice: everything else is the value itself.
+/// Last choice: everything else is the value itself.
 pub trait Plain<R> {
     /// Stands for the value.
     fn value(&self) -> Value<R>;
@@ -84,97 +106,65 @@ impl<R> Plain<R> for Returned<R> {
     }
 }
 
-/// The errors a tool may return.
+/// Nothing implements this; it exists for its message.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool",
-    label = "no conversion into `hotcell_tool::Failure`",
+    label = "the error has no conversion into `hotcell_tool::Failure`",
     note = "return `Result<_, hotcell_tool::Failure>` and name the kind of each failure with `.or_fail(Fault::.., \"..\")?`",
     note = "or write `impl From<{Self}> for hotcell_tool::Failure`, which chooses the kind of failure in one place"
 )]
 pub trait ToolError {
-    /// The failure.
-    fn into_failure(self) -> Failure;
+    /// Cannot be called.
+    fn never(self) -> Failure;
 }
 
-impl<E: Into<Failure>> ToolError for E {
-    fn into_failure(self) -> Failure {
-        self.into()
-    }
+/// How a value is described and turned into a result.
+#[derive(Debug)]
+pub struct Writer<T> {
+    /// The output schema.
+    pub schema: fn() -> Option<serde_json::Value>,
+    /// The result; fails when the value has no JSON form.
+    pub output: fn(T) -> Result<Output, Failure>,
 }
 
 /// First choice: text and [`Output`] are results as they are.
 pub trait Text<T> {
-    /// None.
-    fn schema(&self) -> Option<serde_json::Value>;
-
-    /// The result.
-    ///
-    /// # Errors
-    /// None.
-    fn output(&self, value: T) -> Result<Output, Failure>;
+    /// How it is written.
+    fn writer(&self) -> Writer<T>;
 }
 
 impl<T: IntoOutput> Text<T> for &&Value<T> {
-    fn schema(&self) -> Option<serde_json::Value> {
-        None
-    }
-
-    fn output(&self, value: T) -> Result<Output, Failure> {
-        Ok(value.into_output())
+    fn writer(&self) -> Writer<T> {
+        Writer { schema: || None, output: |value| Ok(value.into_output()) }
     }
 }
 
 /// Second choice: what serialises and has a schema is structured.
 pub trait Structured<T> {
-    /// The output schema.
-    fn schema(&self) -> Option<serde_json::Value>;
-
-    /// The result.
-    ///
-    /// # Errors
-    /// When the value has no JSON form.
-    fn output(&self, value: T) -> Result<Output, Failure>;
+    /// How it is written.
+    fn writer(&self) -> Writer<T>;
 }
 
 impl<T: Serialize + JsonSchema> Structured<T> for &Value<T> {
-    fn schema(&self) -> Option<serde_json::Value> {
-        Some(schema::of_result::<T>())
-    }
-
-    fn output(&self, value: T) -> Result<Output, Failure> {
-        Output::new().structured(&value)
+    fn writer(&self) -> Writer<T> {
+        Writer { schema: || Some(schema::of_result::<T>()), output: |value| Output::new().structured(&value) }
     }
 }
 
 /// Last choice: what fits nothing is reported with what to do.
 pub trait Unfit<T> {
     /// Cannot be called.
-    fn schema(&self) -> Option<serde_json::Value>
-    where
-        T: ToolResult;
-
-    /// Cannot be called.
-    ///
-    /// # Errors
-    /// None.
-    fn output(&self, value: T) -> Result<Output, Failure>
+    fn writer(&self) -> Writer<T>
     where
         T: ToolResult;
 }
 
 impl<T> Unfit<T> for Value<T> {
-    fn schema(&self) -> Option<serde_json::Value>
+    fn writer(&self) -> Writer<T>
     where
         T: ToolResult,
     {
-        None
-    }
-
-    fn output(&self, value: T) -> Result<Output, Failure>
-    where
-        T: ToolResult,
-    {
-        value.never()
+        T::never()
     }
 }
 
@@ -185,10 +175,7 @@ impl<T> Unfit<T> for Value<T> {
     note = "write `#[derive(serde::Serialize, schemars::JsonSchema)]` above `{Self}`, so that the result has a form and a schema",
     note = "or return a `String`, a `hotcell_tool::Output`, `()`, or a `Result` of one of these"
 )]
-pub trait ToolResult {
+pub trait ToolResult: Sized {
     /// Cannot be called.
-    ///
-    /// # Errors
-    /// None.
-    fn never(self) -> Result<Output, Failure>;
+    fn never() -> Writer<Self>;
 }

@@ -7,9 +7,9 @@ use crate::output::Output;
 
 /// One tool; [`tool`](macro@crate::tool) implements it for a type with the name of the function.
 #[diagnostic::on_unimplemented(
-    message = "the function `{Self}` is not a tool",
-    label = "has no `#[hotcell_tool::tool]`",
-    note = "write a doc comment and `#[hotcell_tool::tool]` above `fn {Self}`, or take it out of `component!`"
+    message = "a function in `component!` is not a tool",
+    label = "this function has no `#[hotcell_tool::tool]`",
+    note = "write a doc comment and `#[hotcell_tool::tool]` above the function, or take it out of `component!`"
 )]
 pub trait Tool {
     /// The name a model calls.

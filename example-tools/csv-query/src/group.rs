@@ -119,7 +119,7 @@ impl Plan {
                 state.sum = Some(sum.map_err(|TooLarge| self.too_large())?);
             }
             Function::Min => {
-                state.least = state.least.take().map(|least| least.min(cell.clone())).or(Some(cell))
+                state.least = state.least.take().map(|least| least.min(cell.clone())).or(Some(cell));
             }
             Function::Max => {
                 state.greatest =

@@ -10,7 +10,7 @@ use crate::options::{Options, check_name};
 use crate::signature::{self, Parameter, Signature};
 
 /// Expands the attribute; a mistake becomes compile errors beside the function.
-pub(crate) fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
+pub(crate) fn tool(options: TokenStream, function: &TokenStream) -> TokenStream {
     let mut function: ItemFn = match syn::parse2(function.clone()) {
         Ok(function) => function,
         Err(error) => {
@@ -26,7 +26,8 @@ pub(crate) fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
         .and_then(|options| generate(&function, &read?, &options))
         .unwrap_or_else(|error| {
             let error = error.into_compile_error();
-            let stand_in = stand_in(&function);
+            // Inside of an `impl`, where functions have a `self`, no type can stand.
+            let stand_in = function.sig.receiver().is_none().then(|| stand_in(&function));
             quote!(#error #stand_in)
         });
     quote!(#kept #generated)
@@ -48,9 +49,8 @@ fn generate(function: &ItemFn, signature: &Signature, options: &Options) -> Resu
         ReturnType::Type(_, ty) => (quote!(#ty), ty.span()),
     };
     let definition = definition(&tool_name, signature, options);
-    let output_schema = quote_spanned!(returns_span=> (&&&(&&__returned).value()).schema());
-    let output = quote_spanned!(returns_span=> (&&&(&&__returned).value()).output(value));
-    let settle = quote_spanned!(returns_span=> (&&__returned).settle(returned));
+    let writer = quote_spanned!(returns_span=> (&&&(&&&__returned).value()).writer());
+    let settle = quote_spanned!(returns_span=> (&&&__returned).settle(returned));
     Ok(quote! {
         #(#conditions)*
         #marker
@@ -64,11 +64,11 @@ fn generate(function: &ItemFn, signature: &Signature, options: &Options) -> Resu
                 #[allow(unused_imports, clippy::needless_borrow)]
                 fn definition() -> ::hotcell_tool::Definition {
                     use ::hotcell_tool::__private::{
-                        KnownArguments as _, Plain as _, Split as _, Structured as _, Text as _, Unfit as _,
-                        UnknownArguments as _,
+                        KnownArguments as _, Plain as _, Split as _, Structured as _, Text as _, Unclear as _,
+                        Unfit as _, UnknownArguments as _,
                     };
                     let __returned = ::hotcell_tool::__private::Returned::<#returns>::new();
-                    ::hotcell_tool::Definition { input_schema: #schema, output_schema: #output_schema, #definition }
+                    ::hotcell_tool::Definition { input_schema: #schema, output_schema: (#writer.schema)(), #definition }
                 }
 
                 #[allow(unused_imports, unused_variables, clippy::needless_borrow, clippy::let_unit_value, clippy::unit_arg)]
@@ -77,14 +77,14 @@ fn generate(function: &ItemFn, signature: &Signature, options: &Options) -> Resu
                     context: &::hotcell_tool::Context,
                 ) -> ::core::result::Result<::hotcell_tool::Output, ::hotcell_tool::Failure> {
                     use ::hotcell_tool::__private::{
-                        KnownArguments as _, Plain as _, Split as _, Structured as _, Text as _, Unfit as _,
-                        UnknownArguments as _,
+                        KnownArguments as _, Plain as _, Split as _, Structured as _, Text as _, Unclear as _,
+                        Unfit as _, UnknownArguments as _,
                     };
                     let __returned = ::hotcell_tool::__private::Returned::<#returns>::new();
                     let arguments = #decode;
                     let returned = #ident(#(#arguments),*);
                     let value = #settle?;
-                    #output
+                    (#writer.output)(value)
                 }
             }
         };
@@ -153,11 +153,12 @@ fn one(parameter: &Parameter) -> Parts {
         let text = text.trim();
         quote!(::core::option::Option::Some(#text))
     };
-    let arguments = quote_spanned!(ty.span()=> (&&::hotcell_tool::__private::Arguments::<#ty>::new()));
+    let arguments =
+        quote_spanned!(ty.span()=> (&&::hotcell_tool::__private::Arguments::<#ty>::new()).reader());
     Parts {
         items: TokenStream::new(),
-        schema: quote_spanned!(ty.span()=> #arguments.schema(#key, #description)),
-        decode: quote_spanned!(ty.span()=> #arguments.decode(#key, text)?),
+        schema: quote!((#arguments.schema)(#key, #description)),
+        decode: quote!((#arguments.decode)(#key, text)?),
         arguments: vec![quote!(arguments)],
     }
 }

@@ -57,7 +57,7 @@ use proc_macro::TokenStream;
 /// ```
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
-    expand::tool(options.into(), function.into()).into()
+    expand::tool(options.into(), &function.into()).into()
 }
 
 /// Makes a component of functions marked with `#[tool]`, in this order.
@@ -76,6 +76,22 @@ pub fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
 ///
 /// hotcell_tool::component!(text::reverse);
 /// # fn main() { assert_eq!(TOOLS.definitions().len(), 1); }
+/// ```
+///
+/// Two tools cannot have the same name:
+///
+/// ```compile_fail
+/// # use hotcell_tool::tool;
+/// /// Add two numbers.
+/// #[tool(read_only)]
+/// fn add(a: i64, b: i64) -> i64 { a + b }
+///
+/// /// Add many numbers.
+/// #[tool(read_only, name = "add")] // without the name it compiles
+/// fn add_all(numbers: Vec<i64>) -> i64 { numbers.iter().sum() }
+///
+/// hotcell_tool::component!(add, add_all);
+/// # fn main() {}
 /// ```
 #[proc_macro]
 pub fn component(list: TokenStream) -> TokenStream {

@@ -134,7 +134,7 @@ fn description(attributes: &[Attribute], function: &ItemFn) -> Result<String> {
                 "the description of a tool is written out in its doc comment; macros cannot be used in it",
             ));
         };
-        for line in text.value().lines() {
+        for line in text.value().split('\n') {
             lines.push(line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned());
         }
     }

@@ -42,7 +42,7 @@ struct Tree {
 
 /// The path of every type through the same calls the macro makes.
 fn read<T: DeserializeOwned + JsonSchema>(text: &str) -> Result<T, String> {
-    (&&Arguments::<T>::new()).decode("value", text).map_err(|failure| {
+    ((&&Arguments::<T>::new()).reader().decode)("value", text).map_err(|failure| {
         assert_eq!(failure.fault, crate::Fault::InvalidInput);
         assert!(failure.advice.is_some());
         failure.message
@@ -50,7 +50,7 @@ fn read<T: DeserializeOwned + JsonSchema>(text: &str) -> Result<T, String> {
 }
 
 fn describe<T: DeserializeOwned + JsonSchema>() -> Value {
-    (&&Arguments::<T>::new()).schema("value", Some("A value."))
+    ((&&Arguments::<T>::new()).reader().schema)("value", Some("A value."))
 }
 
 #[test]
@@ -114,10 +114,9 @@ fn what_does_not_fit_is_named_by_its_place() {
             read::<String>(r#"{"value": "a", "value": "b"}"#).unwrap_err(),
             "the arguments do not fit: duplicate field `value`",
         ),
-        (
-            read::<String>("[]").unwrap_err(),
-            "the arguments do not fit: invalid type: sequence, expected an object with `value`",
-        ),
+        (read::<String>("[]").unwrap_err(), "the arguments are not an object"),
+        (read::<Point>("[1, 2]").unwrap_err(), "the arguments are not an object"),
+        (read::<String>("x").unwrap_err(), "the arguments are not JSON: expected value at line 1 column 1"),
         (
             read::<String>("{").unwrap_err(),
             "the arguments are not JSON: EOF while parsing an object at line 1 column 1",

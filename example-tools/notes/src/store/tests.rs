@@ -18,7 +18,7 @@ fn name(text: &str) -> NoteName {
 
 #[test]
 fn what_was_written_can_be_listed_read_and_found() {
-    let Desk { store, .. } = desk();
+    let Desk { store, folder: _kept } = desk();
     let written = store.write(&name("b"), "First line\nTEA and cake\n", Mode::Create).unwrap();
     assert_eq!(written, Written { name: "b".into(), bytes: 24, created: true });
     store.write(&name("a"), "tea", Mode::Append).unwrap();
@@ -72,7 +72,7 @@ fn sizes_are_bounded_on_both_ways() {
 
 #[test]
 fn missing_notes_and_directories_say_what_to_do() {
-    let Desk { store, .. } = desk();
+    let Desk { store, folder: _kept } = desk();
     let missing = store.read(&name("nothing")).unwrap_err();
     assert_eq!((missing.fault, missing.message.as_str()), (Fault::NotFound, "there is no note `nothing`"));
     let refused = Store::open("/no/such/directory").unwrap_err();

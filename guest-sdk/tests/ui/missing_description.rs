@@ -1,0 +1,10 @@
+use hotcell_tool::tool;
+
+#[tool(read_only)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+hotcell_tool::component!(add);
+
+fn main() {}
