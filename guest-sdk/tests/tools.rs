@@ -68,6 +68,18 @@ fn greet(
 #[tool]
 fn nothing() {}
 
+/// Return the arguments; the name is one that generated code could use itself.
+#[tool]
+fn text(text: String, context: &Context) -> String {
+    format!("{text} {}", context.call_id())
+}
+
+/// Return a number; so is this one.
+#[tool]
+fn arguments(value: u8, returned: u8) -> u8 {
+    value + returned
+}
+
 /// Return pieces.
 #[tool]
 fn pieces() -> Result<Output, Failure> {
@@ -122,7 +134,7 @@ fn steps() -> String {
     format!("{done} steps")
 }
 
-mod text {
+mod words {
     /// Turn a text around.
     #[hotcell_tool::tool(read_only)]
     pub(crate) fn r#move(r#type: String) -> String {
@@ -130,7 +142,19 @@ mod text {
     }
 }
 
-hotcell_tool::component!(count, add, greet, nothing, pieces, constant, busy, steps, text::r#move);
+hotcell_tool::component!(
+    count,
+    add,
+    greet,
+    nothing,
+    pieces,
+    constant,
+    busy,
+    steps,
+    words::r#move,
+    text,
+    arguments
+);
 
 fn call(tool: &str, arguments: impl Borrow<Value>) -> Result<Output, Failure> {
     testing::call(&TOOLS, tool, arguments.borrow())
@@ -145,7 +169,19 @@ fn definitions_stand_in_the_order_of_the_list() {
     let names: Vec<_> = testing::definitions(&TOOLS).into_iter().map(|definition| definition.name).collect();
     assert_eq!(
         names,
-        ["count", "add", "say-hello", "nothing", "pieces", "constant", "busy", "steps", "move"]
+        [
+            "count",
+            "add",
+            "say-hello",
+            "nothing",
+            "pieces",
+            "constant",
+            "busy",
+            "steps",
+            "move",
+            "text",
+            "arguments"
+        ]
     );
 }
 
@@ -209,6 +245,8 @@ fn results_are_shaped_by_their_type() {
     assert_eq!(call("say-hello", json!({"name": "Ada"})).unwrap(), Output::text("Hello, Ada! (test)"));
     assert_eq!(call("nothing", json!({})).unwrap(), Output::new());
     assert_eq!(call("constant", json!({})).unwrap(), Output::text("always"));
+    assert_eq!(call("text", json!({"text": "a"})).unwrap(), Output::text("a test"));
+    assert_eq!(call("arguments", json!({"value": 1, "returned": 2})).unwrap().structured_text(), Some("3"));
     assert_eq!(call("busy", json!({})).unwrap(), Output::new());
     assert_eq!(call("move", json!({"type": "abc"})).unwrap().to_text(), "cba");
     let pieces = call("pieces", json!({})).unwrap();

@@ -43,14 +43,15 @@ fn generate(function: &ItemFn, signature: &Signature, options: &Options) -> Resu
     let marker = marker(function);
     let conditions = &signature.conditions;
     let Parts { items, schema, decode, arguments } = parts(&signature.parameters);
-    let arguments = arguments.into_iter().chain(signature.takes_context.then(|| quote!(context)));
+    let arguments = arguments.into_iter().chain(signature.takes_context.then(|| quote!(__hotcell_context)));
     let (returns, returns_span) = match &signature.returns {
         ReturnType::Default => (quote!(()), ident.span()),
         ReturnType::Type(_, ty) => (quote!(#ty), ty.span()),
     };
     let definition = definition(&tool_name, signature, options);
-    let writer = quote_spanned!(returns_span=> (&&&(&&&__returned).value()).writer());
-    let settle = quote_spanned!(returns_span=> (&&&__returned).settle(returned));
+    let writer = quote_spanned!(returns_span=> (&&&(&&&__hotcell_returned).value()).writer());
+    let settle = quote_spanned!(returns_span=> (&&&__hotcell_returned).settle(__hotcell_result));
+    // Functions of any name are called in here, so local names stay out of their way.
     Ok(quote! {
         #(#conditions)*
         #marker
@@ -67,24 +68,24 @@ fn generate(function: &ItemFn, signature: &Signature, options: &Options) -> Resu
                         KnownArguments as _, Plain as _, Split as _, Structured as _, Text as _, Unclear as _,
                         Unfit as _, UnknownArguments as _,
                     };
-                    let __returned = ::hotcell_tool::__private::Returned::<#returns>::new();
+                    let __hotcell_returned = ::hotcell_tool::__private::Returned::<#returns>::new();
                     ::hotcell_tool::Definition { input_schema: #schema, output_schema: (#writer.schema)(), #definition }
                 }
 
                 #[allow(unused_imports, unused_variables, clippy::needless_borrow, clippy::let_unit_value, clippy::unit_arg)]
                 fn call(
-                    text: &str,
-                    context: &::hotcell_tool::Context,
+                    __hotcell_text: &str,
+                    __hotcell_context: &::hotcell_tool::Context,
                 ) -> ::core::result::Result<::hotcell_tool::Output, ::hotcell_tool::Failure> {
                     use ::hotcell_tool::__private::{
                         KnownArguments as _, Plain as _, Split as _, Structured as _, Text as _, Unclear as _,
                         Unfit as _, UnknownArguments as _,
                     };
-                    let __returned = ::hotcell_tool::__private::Returned::<#returns>::new();
-                    let arguments = #decode;
-                    let returned = #ident(#(#arguments),*);
-                    let value = #settle?;
-                    (#writer.output)(value)
+                    let __hotcell_returned = ::hotcell_tool::__private::Returned::<#returns>::new();
+                    let __hotcell_arguments = #decode;
+                    let __hotcell_result = #ident(#(#arguments),*);
+                    let __hotcell_value = #settle?;
+                    (#writer.output)(__hotcell_value)
                 }
             }
         };
@@ -158,8 +159,8 @@ fn one(parameter: &Parameter) -> Parts {
     Parts {
         items: TokenStream::new(),
         schema: quote!((#arguments.schema)(#key, #description)),
-        decode: quote!((#arguments.decode)(#key, text)?),
-        arguments: vec![quote!(arguments)],
+        decode: quote!((#arguments.decode)(#key, __hotcell_text)?),
+        arguments: vec![quote!(__hotcell_arguments)],
     }
 }
 
@@ -177,8 +178,8 @@ fn many(parameters: &[Parameter]) -> Parts {
             struct #arguments { #(#fields),* }
         },
         schema: quote!(::hotcell_tool::__private::of_arguments::<#arguments>()),
-        decode: quote!(::hotcell_tool::__private::decode::<#arguments>(text)?),
-        arguments: names.map(|name| quote!(arguments.#name)).collect(),
+        decode: quote!(::hotcell_tool::__private::decode::<#arguments>(__hotcell_text)?),
+        arguments: names.map(|name| quote!(__hotcell_arguments.#name)).collect(),
     }
 }
 
