@@ -1,0 +1,123 @@
+//! What a component is and could ever reach, read without running or compiling it.
+
+use hotcell_core::ids::Digest;
+use hotcell_core::tool::Definition;
+use serde::Serialize;
+
+use crate::definitions::{SECTION, from_sections};
+use crate::error::LoadError;
+use crate::layout::check_whole;
+use crate::recognise::recognise;
+use walk::{Walk, walk};
+
+pub use ceilings::{Capability, Ceiling};
+pub use imports::{ImportGroup, Standing};
+pub(crate) use walk::{Found, find_sections};
+pub use walk::{CoreShape, Producer};
+
+mod ceilings;
+mod features;
+mod imports;
+mod nesting;
+mod walk;
+
+/// Bytes of a component that is looked at; as many as [`CompileLimits`](crate::CompileLimits) allows by default.
+pub const MAX_COMPONENT_BYTES: usize = 32 << 20;
+
+/// The interface that makes a component a set of tools, without its version.
+const TOOL_INTERFACE: &str = "hotcell:tool/tools";
+
+/// What is known of a component without running it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Inspection {
+    /// Always `component`; other files are a [`LoadError`].
+    pub kind: &'static str,
+    /// Identifies the component.
+    pub digest: Digest,
+    /// Its length.
+    pub bytes: u64,
+    /// The tools it says it has; none when nothing is embedded and it has to be asked.
+    pub definitions: Option<Vec<Definition>>,
+    /// The version of `hotcell:tool/tools` it exports; none for a plain component.
+    pub tool_interface: Option<String>,
+    /// What it asks for, by package.
+    pub imports: Vec<ImportGroup>,
+    /// What it offers: interfaces with their versions, and functions.
+    pub exports: Vec<String>,
+    /// What it could do at most, whatever is granted.
+    pub ceilings: Vec<Ceiling>,
+    /// What it is made of.
+    pub core: CoreShape,
+    /// The tools that made it, as they say themselves.
+    pub producers: Vec<Producer>,
+    /// Imports that no version of hotcell known here offers; with one of them it cannot be loaded.
+    pub unknown_imports: Vec<String>,
+}
+
+impl Inspection {
+    /// Whether the component can be loaded as far as can be told without compiling it.
+    ///
+    /// # Errors
+    /// [`LoadError::UnsupportedImport`] names the imports that are missing.
+    pub fn check(&self) -> Result<(), LoadError> {
+        refuse_unknown(&self.unknown_imports)
+    }
+}
+
+/// Looks at a component: parses it and checks all but the bodies of its functions, which compiling checks.
+///
+/// Takes well under a second for the largest component allowed, whatever is in it.
+///
+/// # Errors
+/// [`LoadError`] when the file is no component, is broken, or needs a feature that is switched off. Imports that are
+/// unknown are no error here; see [`Inspection::check`].
+pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
+    let walk = check(component, walk::Bodies::Skip)?;
+    let imports = imports::group(&walk.imports);
+    Ok(Inspection {
+        kind: "component",
+        digest: Digest::of(component),
+        bytes: component.len() as u64,
+        definitions: from_sections(&walk.sections)?,
+        tool_interface: walk.exports.iter().find_map(|export| tool_interface_version(export)),
+        ceilings: ceilings::of(&imports),
+        unknown_imports: imports::unknown(&imports),
+        imports,
+        exports: walk.exports,
+        core: walk.core,
+        producers: walk.producers,
+    })
+}
+
+/// Everything that is checked before the compiler sees a component, function bodies included.
+pub(crate) fn check_for_compile(component: &[u8]) -> Result<(), LoadError> {
+    let walk = check(component, walk::Bodies::Validate)?;
+    from_sections(&walk.sections)?;
+    refuse_unknown(&imports::unknown(&imports::group(&walk.imports)))
+}
+
+fn check(component: &[u8], bodies: walk::Bodies) -> Result<Walk<'_>, LoadError> {
+    recognise(component)?;
+    if component.len() > MAX_COMPONENT_BYTES {
+        return Err(LoadError::TooLarge { bytes: component.len() as u64, limit: MAX_COMPONENT_BYTES as u64 });
+    }
+    check_whole(component)?;
+    let walk = walk(component, SECTION, bodies)?;
+    if walk.exports.is_empty() {
+        return Err(LoadError::invalid("it exports nothing, so there is nothing to call; it may be cut off", None));
+    }
+    Ok(walk)
+}
+
+fn refuse_unknown(unknown: &[String]) -> Result<(), LoadError> {
+    if unknown.is_empty() { Ok(()) } else { Err(LoadError::UnsupportedImport { names: unknown.to_vec() }) }
+}
+
+/// The version, when this is the tool interface in a version that is served here.
+fn tool_interface_version(export: &str) -> Option<String> {
+    let (interface, version) = export.split_once('@')?;
+    (interface == TOOL_INTERFACE && version.starts_with("0.1.")).then(|| version.to_owned())
+}
+
+#[cfg(test)]
+mod tests;
