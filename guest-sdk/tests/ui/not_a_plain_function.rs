@@ -24,7 +24,7 @@ fn trim(text: &str) -> impl Iterator<Item = char> {
 
 /// Delete everything.
 #[tool]
-unsafe fn delete() {}
+extern "C" fn delete() {}
 
 /// Not a function.
 #[tool]
