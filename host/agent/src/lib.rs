@@ -6,6 +6,35 @@
 //!
 //! Start reading at [`machine`] (the run as a pure state machine), then [`door`] (one call), then
 //! [`harness`] (what drives both in this process).
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use hotcell_agent::scripted_model::{call_reply, text_reply};
+//! use hotcell_agent::{Harness, HostTool, Offer, RunRequest, ScriptedModel, TokioClock, ToolSet};
+//! use hotcell_core::ids::RunId;
+//! use serde_json::json;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let double = HostTool::define("double", "Doubles a number.")?
+//!     .input_schema(json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}))
+//!     .pure() // reaches nothing outside of the call, so it runs without asking
+//!     .handler(|arguments| async move { json!(arguments["n"].as_i64().unwrap_or(0) * 2) });
+//! let tools = ToolSet::new([Offer::new(double, "")])?;
+//! let model = ScriptedModel::new([
+//!     Ok(call_reply([("c1", "double", r#"{"n": 21}"#)])),
+//!     Ok(text_reply("It is 42.")),
+//! ]);
+//!
+//! let harness = Harness::new(Arc::new(model), Arc::new(tools), Arc::new(TokioClock));
+//! let request = RunRequest::new(RunId::parse("run-1")?, "What is twice 21?");
+//! let result = harness.run(request).await?.into_result()?;
+//! assert_eq!(result.output.as_deref(), Some("It is 42."));
+//! assert_eq!(result.tool_calls, 1);
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod answer;
 pub mod clock;

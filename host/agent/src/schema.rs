@@ -1,6 +1,9 @@
 //! JSON Schemas nobody has to trust: bounded, offline, and compiled once.
 
 mod bounds;
+mod work;
+
+use std::sync::Arc;
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
@@ -20,10 +23,18 @@ pub const MAX_VALUE_DEPTH: usize = 64;
 /// Stops `[a-z]{1000}{1000}`; patterns run in linear time, and this bounds the factor.
 const PATTERN_BYTES: usize = 256 << 10;
 
-/// Schema nodes times value bytes that one check may come to.
+/// Schema weight times value bytes that one check may come to, for what patterns and lists cost.
 ///
 /// A check is not interrupted, so this bounds how long it can hold a thread.
 const MAX_WORK: u64 = 1_000_000_000;
+
+/// How often schemas may be applied in one check, for what references and alternatives cost.
+///
+/// Stops `anyOf` of two references to the root, which doubles with every level of the value.
+const MAX_STEPS: usize = 500_000;
+
+/// How often schemas may be applied when errors are collected: the validator keeps an error for each.
+const MAX_STEPS_FOR_ERRORS: usize = 20_000;
 
 /// Says why a schema is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -49,6 +60,25 @@ pub enum SchemaError {
         /// The reference, capped and escaped.
         reference: String,
     },
+    /// A reference leads nowhere, or by a way that is not followed.
+    #[error(
+        "at `{path}`: `{reference}` leads to no place in the schema; write `#` or a JSON pointer such as `#/$defs/name`"
+    )]
+    UnknownReference {
+        /// Where, as a JSON pointer.
+        path: String,
+        /// The reference, capped and escaped.
+        reference: String,
+    },
+    /// A part of it has an id of its own, which changes what references mean.
+    #[error("at `{path}`: only the root of the schema may have an `$id`")]
+    InnerId {
+        /// Where, as a JSON pointer.
+        path: String,
+    },
+    /// Its references and alternatives lead back to themselves, or multiply.
+    #[error("schema unfolds into more than {MAX_STEPS_FOR_ERRORS} steps for a single value")]
+    Unfolds,
     /// It is no schema of draft 2020-12.
     #[error("at `{path}`: not a JSON Schema of draft 2020-12: {message}")]
     Invalid {
@@ -69,6 +99,7 @@ pub enum SchemaError {
 #[derive(Debug, Clone)]
 pub struct Schema {
     validator: Validator,
+    schema: Arc<Value>,
     max_bytes: u64,
 }
 
@@ -79,6 +110,9 @@ impl Schema {
     /// [`SchemaError`] names the rule that was broken and the place.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         let weight = bounds::check(schema)?;
+        if work::steps(schema, &Value::Null, MAX_STEPS_FOR_ERRORS).is_none() {
+            return Err(SchemaError::Unfolds);
+        }
         let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES);
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
@@ -89,7 +123,7 @@ impl Schema {
                 path: error.instance_path().to_string(),
                 message: quote(&error.to_string()),
             })?;
-        Ok(Self { validator, max_bytes: MAX_WORK / weight })
+        Ok(Self { validator, schema: Arc::new(schema.clone()), max_bytes: MAX_WORK / weight })
     }
 
     /// Compiles the schema of a tool's arguments.
@@ -119,12 +153,17 @@ impl Schema {
                 self.max_bytes
             )]);
         }
-        // First the yes or no, which remembers what it has seen; collecting errors does not.
+        if work::steps(&self.schema, value, MAX_STEPS).is_none() {
+            return Err(vec!["too large or too ambiguous to check against this schema".to_owned()]);
+        }
         if self.validator.is_valid(value) {
             return Ok(());
         }
-        let mut errors: Vec<String> =
-            self.validator.iter_errors(value).take(max_errors.max(1)).map(|error| describe(&error)).collect();
+        let mut errors = Vec::new();
+        if work::steps(&self.schema, value, MAX_STEPS_FOR_ERRORS).is_some() {
+            let all = self.validator.iter_errors(value);
+            errors.extend(all.take(max_errors.max(1)).map(|error| describe(&error)));
+        }
         if errors.is_empty() {
             errors.push("does not match the schema".to_owned());
         }

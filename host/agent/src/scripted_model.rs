@@ -116,7 +116,11 @@ impl ScriptedModel {
     }
 
     fn check_size(&self, index: usize, content: &[Block]) -> Result<(), String> {
-        let chars: usize = content.iter().map(|block| block.to_text().chars().count()).sum();
+        let text = |block: &Block| match block {
+            Block::Text { text } => text.chars().count(),
+            _ => 0,
+        };
+        let chars: usize = content.iter().map(text).sum();
         if chars > self.max_result_chars + MARKER_CHARS {
             return Err(format!(
                 "message {index} has {chars} characters, the cap is {}",

@@ -4,6 +4,7 @@ use hotcell_core::call::CallReport;
 use hotcell_core::content::Block;
 use hotcell_core::outcome::Outcome;
 use hotcell_core::text::{cap_bytes, escape_keeping_lines};
+use serde_json::Value;
 
 use crate::wording::{default_advice, default_message};
 
@@ -22,10 +23,13 @@ pub fn text(report: &CallReport, max_chars: usize) -> String {
 }
 
 fn good(report: &CallReport) -> String {
-    let content = match (&report.structured, report.content.is_empty()) {
-        (Some(value), true) => value.to_string(),
-        (_, _) => join(&report.content),
-    };
+    let mut content = join(&report.content);
+    if let Some(value) = report.structured.as_ref().filter(|value| !repeats(&report.content, value)) {
+        if !content.is_empty() {
+            content.push('\n');
+        }
+        content.push_str(&value.to_string());
+    }
     let host: Vec<&str> = [report.message.as_str(), report.advice.as_deref().unwrap_or_default()]
         .into_iter()
         .filter(|part| !part.is_empty())
@@ -95,7 +99,7 @@ fn some_or<'a>(text: &'a str, default: &'a str) -> &'a str {
 fn quoted(words: &str) -> String {
     let kept = cap_bytes(words, GUEST_WORDS_BYTES);
     let missing = words.len() - kept.len();
-    let line = serde_json::Value::String(escape_keeping_lines(kept)).to_string();
+    let line = Value::String(escape_keeping_lines(kept)).to_string();
     if missing == 0 { line } else { format!("{line} [... {} more bytes]", thousands(missing)) }
 }
 
@@ -116,6 +120,25 @@ fn thousands(number: usize) -> String {
         out.push(digit);
         out
     })
+}
+
+/// Whether the content says the structured value already.
+fn repeats(content: &[Block], structured: &Value) -> bool {
+    match content {
+        [Block::Json { value }] => value == structured,
+        [Block::Text { text }] => serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured),
+        _ => false,
+    }
+}
+
+/// Whether the structured value goes beside the text: there is other content, and it is within the cap.
+pub(crate) fn structured_beside(report: &CallReport, max_chars: usize) -> bool {
+    report.outcome.is_ok()
+        && report.structured.as_ref().is_some_and(|value| {
+            !report.content.is_empty()
+                && !repeats(&report.content, value)
+                && value.to_string().len() <= max_chars
+        })
 }
 
 /// Whether the text a model reads of this report is the whole content.

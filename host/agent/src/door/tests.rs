@@ -1,1 +1,5 @@
+//! The door alone, without a run.
 
+mod admission;
+mod running;
+mod support;

@@ -1,1 +1,8 @@
+//! Whole runs in this process.
 
+mod endings;
+mod events;
+mod faults;
+mod loops;
+mod support;
+mod time;

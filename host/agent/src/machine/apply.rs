@@ -179,6 +179,9 @@ impl RunMachine {
     fn take_call(&mut self, place: usize, outcome: CommandOutcome, elapsed: Duration) -> Option<Step> {
         let status = self.status_at(place)?;
         let mut entries = Vec::new();
+        if self.has_taken(place, &outcome) {
+            return Some(self.step(entries));
+        }
         match (outcome, status) {
             (CommandOutcome::Tool(answer), EntryStatus::Prepared | EntryStatus::Started) => {
                 self.close(place, &mut entries, Some(answer), EntryStatus::RawCompleted);
@@ -206,6 +209,21 @@ impl RunMachine {
         self.pass_time(elapsed);
         self.advance(&mut entries);
         Some(self.step(entries))
+    }
+
+    /// Whether an open call took this outcome before and has moved on since.
+    fn has_taken(&self, place: usize, outcome: &CommandOutcome) -> bool {
+        let Some(tool) = self.batch.get(place) else { return false };
+        match outcome {
+            CommandOutcome::NeedsApproval(pending) => {
+                tool.status == EntryStatus::Approval || tool.approval == Some(pending.approval)
+            }
+            CommandOutcome::Withdrawn => tool.status == EntryStatus::Prepared,
+            CommandOutcome::Model(_)
+            | CommandOutcome::Tool(_)
+            | CommandOutcome::Approval(_)
+            | CommandOutcome::Lost => false,
+        }
     }
 
     fn await_decision(&mut self, place: usize, entries: &mut Vec<Entry>, pending: PendingApproval) {

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use hotcell_core::content::Block;
 use hotcell_core::message::{Message, ToolCall};
-use hotcell_core::outcome::EventOutcome;
+use hotcell_core::outcome::{EventOutcome, Outcome};
 use serde::{Deserialize, Serialize};
 
 use super::command::{Approval, CommandId, PendingApproval};
@@ -148,17 +149,13 @@ impl ToolEntry {
 
     /// The one message that answers the call.
     pub(super) fn to_message(&self) -> Message {
-        let (outcome, text) = match (&self.answer, self.skipped) {
-            (Some(answer), _) => (Some(answer.report.outcome), answer.text.to_string()),
-            (None, Some(reason)) => (None, reason.text().to_owned()),
-            (None, None) => (Some(hotcell_core::outcome::Outcome::Internal), UNCERTAIN.to_owned()),
+        let text = |text: &str| vec![Block::text(text)];
+        let (outcome, content) = match (&self.answer, self.skipped) {
+            (Some(answer), _) => (Some(answer.report.outcome), answer.content()),
+            (None, Some(reason)) => (None, text(reason.text())),
+            (None, None) => (Some(Outcome::Internal), text(UNCERTAIN)),
         };
-        Message::Tool {
-            call_id: self.call.id.clone(),
-            name: self.call.name.clone(),
-            outcome,
-            content: vec![hotcell_core::content::Block::text(text)],
-        }
+        Message::Tool { call_id: self.call.id.clone(), name: self.call.name.clone(), outcome, content }
     }
 }
 

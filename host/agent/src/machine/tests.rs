@@ -1,1 +1,7 @@
+//! The machine alone: scripts of outcomes in, transcripts out.
 
+mod idempotence;
+mod limits;
+mod replay;
+mod rules;
+mod support;

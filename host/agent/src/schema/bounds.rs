@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::SchemaError;
+use super::work::resolve;
 use crate::wording::quote;
 
 /// Bytes of a schema as compact JSON.
@@ -43,7 +44,8 @@ pub(super) fn check(schema: &Value) -> Result<u64, SchemaError> {
                 limit("values", members.len(), MAX_SCHEMA_NODES)?;
                 for (key, member) in members {
                     let place = trail.below(place, Segment::Key(key));
-                    count.member(key, member, || trail.pointer(place))?;
+                    count.member(key, member)?;
+                    check_reference(schema, key, member, depth, || trail.pointer(place))?;
                     open.push((member, place, depth + 1));
                 }
             }
@@ -96,6 +98,33 @@ impl<'a> Trail<'a> {
     }
 }
 
+/// References stay inside of the schema and lead to a place that [`work`](super::work) finds as well.
+fn check_reference(
+    root: &Value,
+    key: &str,
+    member: &Value,
+    depth: usize,
+    pointer: impl Fn() -> String,
+) -> Result<(), SchemaError> {
+    let Value::String(reference) = member else { return Ok(()) };
+    match key {
+        "$ref" | "$dynamicRef" | "$recursiveRef" => {
+            let place = || (quote(&pointer()), quote(reference));
+            if !reference.starts_with('#') {
+                let (path, reference) = place();
+                return Err(SchemaError::ForeignReference { path, reference });
+            }
+            if resolve(root, reference).is_none() {
+                let (path, reference) = place();
+                return Err(SchemaError::UnknownReference { path, reference });
+            }
+        }
+        "$id" if depth > 1 => return Err(SchemaError::InnerId { path: quote(&pointer()) }),
+        _ => {}
+    }
+    Ok(())
+}
+
 #[derive(Default)]
 struct Count {
     nodes: usize,
@@ -105,23 +134,12 @@ struct Count {
 }
 
 impl Count {
-    fn member(
-        &mut self,
-        key: &str,
-        member: &Value,
-        pointer: impl FnOnce() -> String,
-    ) -> Result<(), SchemaError> {
+    fn member(&mut self, key: &str, member: &Value) -> Result<(), SchemaError> {
         self.text_bytes += key.len();
         match (key, member) {
-            ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
+            ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(_)) => {
                 self.refs += 1;
                 limit("references", self.refs, MAX_SCHEMA_REFS)?;
-                if !reference.starts_with('#') {
-                    return Err(SchemaError::ForeignReference {
-                        path: quote(&pointer()),
-                        reference: quote(reference),
-                    });
-                }
             }
             ("pattern", Value::String(pattern)) => self.pattern(pattern)?,
             ("patternProperties", Value::Object(patterns)) => {

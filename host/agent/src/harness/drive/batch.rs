@@ -18,6 +18,7 @@ use crate::answer::Answer;
 use crate::door::{Admission, Consent, DoorRequest, Ready};
 use crate::harness::progress::ProgressBoard;
 use crate::machine::{Command, CommandId, CommandOutcome, EntryStatus, Interrupt, RunPhase};
+use crate::status::{ErrorKind, RunErrorInfo};
 
 /// How long calls that run may take to end when the run is over; more than the door ever takes.
 const CLOSING_TIME: Duration = Duration::from_millis(90);
@@ -59,8 +60,11 @@ impl Drive<'_> {
         let mut flight = Flight::new(self.request.cancel.child_token(), self.harness.clock.now());
         loop {
             self.launch_all(&mut flight).await;
-            if self.machine.head().turn != turn || flight.is_empty() {
+            if self.machine.head().turn != turn || self.machine.is_ended() {
                 return;
+            }
+            if flight.is_empty() {
+                return self.stuck().await;
             }
             match self.next_event(&mut flight).await {
                 Event::Tool(id, answer) => self.apply(&id, CommandOutcome::Tool(answer)).await,
@@ -190,6 +194,14 @@ impl Drive<'_> {
         flight.cancel.cancel();
         let now = self.harness.clock.now();
         flight.closing.get_or_insert_with(|| now.checked_add(CLOSING_TIME).unwrap_or(now));
+    }
+
+    /// A batch that is open while nothing is under way would never end: a fault of this driver, which
+    /// ends the run instead.
+    async fn stuck(&mut self) {
+        let error = RunErrorInfo::new(ErrorKind::Internal, "a batch is open and nothing is under way");
+        self.interrupt(Interrupt::Failed(error)).await;
+        self.give_up().await;
     }
 
     /// Nobody waits any longer for calls that do not end.
