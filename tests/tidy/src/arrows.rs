@@ -47,6 +47,9 @@ const ROOMS: [&str; 10] = [
     "hotcell",
 ];
 
+/// What the tests and benches may have besides.
+const OUTER: [&str; 3] = ["hotcell-cli", "hotcell-tool", "hotcell-tool-macros"];
+
 /// What a crate may depend on; none when the crate has no place in the house.
 fn allowed(package: &Crate) -> Option<Vec<&'static str>> {
     let guests = package.folder.starts_with("example-tools/") || package.folder.starts_with("tests/guests/");
@@ -61,9 +64,9 @@ fn allowed(package: &Crate) -> Option<Vec<&'static str>> {
         "hotcell-tool" => vec!["hotcell-tool-macros"],
         // The two are one room; the tests of the macros need the crate whose names they write out.
         "hotcell-tool-macros" => vec!["hotcell-tool"],
-        "hotcell-tests" | "hotcell-benches" => {
-            ROOMS.into_iter().chain(["hotcell-cli", "hotcell-tool", "hotcell-tool-macros"]).collect()
-        }
+        "hotcell-tests" => ROOMS.into_iter().chain(OUTER).collect(),
+        // They share the support library of the tests.
+        "hotcell-benches" => ROOMS.into_iter().chain(OUTER).chain(["hotcell-tests"]).collect(),
         _ => return None,
     };
     Some(arrows)

@@ -23,11 +23,15 @@ const DOOR: [&str; 2] = ["host/agent/src/door.rs", "host/agent/src/door/"];
 const WITHOUT_TOOLS: [&str; 4] = ["host/compiler/", "host/sandbox/", "host/registry/", "host/store/"];
 
 /// Method calls of the same shape that call something else: file, receiver, and what it is.
-const OTHER_CALLS: &[(&str, &str, &str)] = &[(
-    "host/hotcell/src/component_tool.rs",
-    "prepared",
-    "the sandbox runs a component; the file implements the trait with it",
-)];
+const OTHER_CALLS: &[(&str, &str, &str)] = &[
+    ("host/cli/src/demo/heartbeat.rs", "door", "asks the door for the calls that show the host is awake"),
+    ("host/cli/src/tool_call.rs", "door", "asks the door for one call without a run"),
+    (
+        "host/hotcell/src/component_tool.rs",
+        "prepared",
+        "the sandbox runs a component; the file implements the trait with it",
+    ),
+];
 
 /// One call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]

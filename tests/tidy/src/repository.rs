@@ -23,12 +23,18 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Lists the checkout this crate belongs to.
+    /// Lists the checkout that cargo tests.
+    ///
+    /// The folder known when this crate was compiled is only the second choice: checkouts that share a
+    /// target folder share the binary.
     ///
     /// # Errors
     /// A folder cannot be read, or there is no end to folders or files.
+    #[expect(clippy::disallowed_methods, reason = "cargo says through a variable which checkout it tests")]
     pub fn here() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let package = std::env::var_os("CARGO_MANIFEST_DIR");
+        let package = package.map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+        let root = package.join("../..");
         let root = root.canonicalize().with_context(|| format!("cannot find {}", root.display()))?;
         Self::at(root)
     }
