@@ -45,8 +45,8 @@ mod tests {
     fn benches_use_the_one_profile_and_the_features_of_the_whole_workspace() {
         let layout = Layout { root: PathBuf::from("/checkout"), target: PathBuf::from("/checkout/target") };
         let all = process::shown(&command(&layout, &[], &[]));
-        assert!(all.ends_with(" bench --profile dev --workspace --bench * --"), "{all}");
+        assert!(all.ends_with("cargo bench --profile dev --workspace --bench * --"), "{all}");
         let one = process::shown(&command(&layout, &["call".to_owned()], &["--json".to_owned()]));
-        assert!(one.ends_with(" bench --profile dev --workspace --bench call -- --json"), "{one}");
+        assert!(one.ends_with("cargo bench --profile dev --workspace --bench call -- --json"), "{one}");
     }
 }

@@ -25,12 +25,17 @@ pub(crate) struct Guest {
 }
 
 impl Layout {
-    /// Finds the checkout this program was built from; `CARGO_TARGET_DIR` moves the target folder.
+    /// Finds the checkout that cargo runs this program for; `CARGO_TARGET_DIR` moves the target folder.
+    ///
+    /// The folder known when this program was compiled is only the second choice: checkouts that share a
+    /// target folder share this binary.
     ///
     /// # Errors
     /// The checkout is gone, or the working directory is.
     pub(crate) fn find() -> Result<Self> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        let package = crate::cargo::variable("CARGO_MANIFEST_DIR");
+        let root = package
+            .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")))
             .parent()
             .context("the manifest of xtask has no folder above it, expected the root of the checkout")?
             .to_path_buf();

@@ -1,6 +1,7 @@
 //! Child processes: run, wait within a limit, report how they ended.
 
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -95,9 +96,11 @@ pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     u8::try_from(code).unwrap_or(1)
 }
 
-/// A command as one would type it, without its environment.
+/// A command as one would type it: the program without its folder, and no environment.
 pub(crate) fn shown(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let program = Path::new(command.get_program());
+    let words =
+        std::iter::once(program.file_name().unwrap_or(command.get_program())).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
@@ -143,7 +146,7 @@ mod tests {
         let message = run(&mut shell("kill -9 $$")).unwrap_err().to_string();
         assert_eq!(message, "`sh -c kill -9 $$` ended with signal 9");
         let message = run(&mut Command::new("/nowhere/program")).unwrap_err().to_string();
-        assert_eq!(message, "cannot start `/nowhere/program`");
+        assert_eq!(message, "cannot start `program`");
     }
 
     #[test]
