@@ -1,0 +1,121 @@
+//! Hotcell lets an agent use tools nobody has to trust: the loop runs natively, each tool is a WebAssembly
+//! component, each call gets a fresh instance, a budget that preempts, and only the grants an operator wrote down.
+//!
+//! This crate is what an embedding program depends on, and the only place that reads the environment, the
+//! clock and randomness. An agent with a tool that is code of the program itself:
+//!
+//! ```
+//! use hotcell::{Agent, HostTool, ScriptedModel, call_reply, text_reply};
+//! use serde_json::{Value, json};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let double = HostTool::define("double", "Double a number.")?
+//!     .input_schema(json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}))
+//!     .pure()
+//!     .handler(|arguments: Value| async move { json!(arguments["n"].as_i64().unwrap_or_default() * 2) });
+//! let model = ScriptedModel::new([
+//!     Ok(call_reply([("c1", "double", r#"{"n": 21}"#)])),
+//!     Ok(text_reply("It is 42.")),
+//! ]);
+//!
+//! let agent = Agent::builder(model).tools(double).build()?;
+//! let result = agent.run("What is twice 21?").await?.into_result()?;
+//! assert_eq!(result.output.as_deref(), Some("It is 42."));
+//! assert_eq!(result.calls.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A tool that is a component comes from a `Sandbox`; the program's `main` must start with
+//! `worker_main`, because components are compiled in a child process of the same program:
+//!
+//! ```no_run
+//! # #[cfg(feature = "sandbox")]
+//! # async fn example(model: hotcell::ScriptedModel) -> Result<(), Box<dyn std::error::Error>> {
+//! use hotcell::{Agent, Compile, Grants, Sandbox, SandboxConfig, parse_grant};
+//!
+//! let sandbox = Sandbox::new(SandboxConfig::new(Compile::worker()))?;
+//! let mut files = Grants::default();
+//! files.add(parse_grant("files=./notes:/notes:ro")?)?;
+//! let notes = sandbox.load("tools/notes.wasm").await?.grant(files);
+//! let agent = Agent::builder(model).tools(notes).build()?;
+//! let result = agent.run("What changed this week?").await?.into_result()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Start reading at [`Agent`], then `Sandbox` and `Component`.
+
+mod agent;
+mod environment;
+mod policy_file;
+mod run_limits;
+mod tools;
+
+#[cfg(feature = "providers")]
+mod models;
+
+#[cfg(feature = "sandbox")]
+mod compile;
+#[cfg(feature = "sandbox")]
+mod component;
+#[cfg(feature = "sandbox")]
+mod component_tool;
+#[cfg(feature = "sandbox")]
+mod error;
+#[cfg(feature = "sandbox")]
+mod guest_services;
+#[cfg(feature = "sandbox")]
+mod sandbox;
+#[cfg(feature = "sandbox")]
+mod self_check;
+
+pub use agent::{Agent, AgentBuilder, AgentError};
+pub use environment::cache_dir;
+pub use policy_file::{PolicyError, load_policy, policy_from_environment};
+pub use run_limits::run_limits;
+pub use tools::{IntoOffers, OfferError};
+
+#[cfg(feature = "providers")]
+pub use models::{DEFAULT_MODEL, ModelChoiceError, model_from_environment, open_model, script_model};
+
+#[cfg(feature = "sandbox")]
+pub use compile::{Compile, CompileLimits};
+#[cfg(feature = "sandbox")]
+pub use component::{Component, DefinitionSource, Terms, inspect_file, read_component};
+#[cfg(feature = "sandbox")]
+pub use error::{ComponentError, Warning};
+#[cfg(feature = "sandbox")]
+pub use guest_services::{GuestLog, LogRing, LogSink};
+#[cfg(feature = "sandbox")]
+pub use hotcell_compiler::inspect::{Capability, Ceiling, CoreShape, ImportGroup, Producer, Standing};
+#[cfg(feature = "sandbox")]
+pub use hotcell_compiler::{
+    Inspection, LoadError, embed_definitions, inspect, read_definitions, worker_main,
+};
+#[cfg(feature = "sandbox")]
+pub use hotcell_sandbox::{Gauges, GuestGone, Observer};
+#[cfg(feature = "sandbox")]
+pub use sandbox::{Cache, Sandbox, SandboxConfig};
+
+pub use hotcell_agent::host_tool::IntoReport;
+pub use hotcell_agent::scripted_model::{call_reply, text_reply};
+pub use hotcell_agent::{
+    Answer, Asked, CallRecord, Clock, Door, DoorRequest, Harness, HarnessConfig, HostTool, Offer, RunError,
+    RunErrorInfo, RunRequest, RunResult, RunStatus, ScriptedModel, StopReason, TokioClock, ToolSet,
+    ToolSetError,
+};
+pub use hotcell_core::approval::{ApprovalRequest, Approver, ApproverError, Decision};
+pub use hotcell_core::call::{CallReport, Caller, Usage};
+pub use hotcell_core::grant::{Grant, Grants, parse_grant};
+pub use hotcell_core::ids::{CallId, Digest, RunId, ToolName};
+pub use hotcell_core::limits::{CallLimits, LimitOverrides, Limits};
+pub use hotcell_core::model::{Model, ModelReply, ModelRequest};
+pub use hotcell_core::outcome::Outcome;
+pub use hotcell_core::policy::{Permission, Policy};
+pub use hotcell_core::tool::{Definition, Tool};
+pub use hotcell_core::{
+    approval, budget, call, content, event, grant, ids, limits, message, model, outcome, policy, services,
+    text, tool, units,
+};

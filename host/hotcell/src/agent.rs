@@ -1,0 +1,226 @@
+//! An agent: a model, its tools and the conversation they share.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hotcell_agent::machine::SetupError;
+use hotcell_agent::{Harness, HarnessConfig, RunRequest, RunResult, TokioClock, ToolSet, ToolSetError};
+use hotcell_core::approval::Approver;
+use hotcell_core::event::EventSink;
+use hotcell_core::ids::RunId;
+use hotcell_core::limits::Limits;
+use hotcell_core::message::Transcript;
+use hotcell_core::model::Model;
+use thiserror::Error;
+
+use crate::environment::random_id;
+use crate::tools::{IntoOffers, OfferError};
+
+/// A model with tools and a conversation that goes on from run to run.
+///
+/// One run at a time; what a run said is remembered when it has ended.
+#[derive(Debug)]
+pub struct Agent {
+    harness: Harness,
+    limits: Limits,
+    approver: Option<Shared<dyn Approver>>,
+    sink: Option<Shared<dyn EventSink>>,
+    conversation: Mutex<Transcript>,
+    busy: AtomicBool,
+}
+
+/// An object behind a pointer, which has nothing to show.
+struct Shared<T: ?Sized>(Arc<T>);
+
+impl<T: ?Sized> std::fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("..")
+    }
+}
+
+/// Says why an agent cannot be built or a run cannot start. Nothing was asked of the model.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// A tool cannot be offered.
+    #[error(transparent)]
+    Offer(#[from] OfferError),
+    /// The tools do not make a set.
+    #[error(transparent)]
+    Tools(#[from] ToolSetError),
+    /// The run cannot start.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The agent is in the middle of another run.
+    #[error("the agent is in the middle of another run; wait for it, or build a second agent")]
+    Busy,
+    /// The system gives no random numbers to make an id from.
+    #[error("the system gives no random numbers: {0}")]
+    Randomness(String),
+}
+
+impl Agent {
+    /// Begins an agent of this model: without tools, with [`Limits::default`], and nobody to ask for approval.
+    pub fn builder(model: impl Model + 'static) -> AgentBuilder {
+        Self::builder_shared(Arc::new(model))
+    }
+
+    /// Like [`Agent::builder`], of a model that is shared already.
+    #[must_use]
+    pub fn builder_shared(model: Arc<dyn Model>) -> AgentBuilder {
+        AgentBuilder {
+            model,
+            config: HarnessConfig::default(),
+            offers: Ok(Vec::new()),
+            limits: Limits::default(),
+            approver: None,
+            sink: None,
+        }
+    }
+
+    /// Runs from prompt to end, on top of the conversation so far.
+    ///
+    /// However the run ends, the result holds the whole transcript; `into_result` turns every end that is
+    /// not a good one into an error. Dropping the future stops the model call and the tools, and the
+    /// conversation stays as it was.
+    ///
+    /// # Errors
+    /// The run cannot start, or another one is in progress.
+    pub async fn run(&self, prompt: impl Into<String>) -> Result<RunResult, AgentError> {
+        self.run_request(self.request(prompt)?).await
+    }
+
+    /// A request to this agent, with its limits, approver and sink, that continues its conversation; change it and
+    /// give it to [`Agent::run_request`].
+    ///
+    /// # Errors
+    /// The system gives no random numbers to make an id from.
+    pub fn request(&self, prompt: impl Into<String>) -> Result<RunRequest, AgentError> {
+        let id = random_id("run").map_err(AgentError::Randomness)?;
+        let run = RunId::parse(id).expect("a word, a dash and hexadecimal digits satisfy the rules for ids");
+        let mut request =
+            RunRequest::new(run, prompt).history(&self.conversation()).limits(self.limits.clone());
+        request.approver = self.approver.as_ref().map(|approver| Arc::clone(&approver.0));
+        request.sink = self.sink.as_ref().map(|sink| Arc::clone(&sink.0));
+        Ok(request)
+    }
+
+    /// Runs a request made by [`Agent::request`].
+    ///
+    /// # Errors
+    /// As [`Agent::run`].
+    pub async fn run_request(&self, request: RunRequest) -> Result<RunResult, AgentError> {
+        let _busy = Busy::take(&self.busy).ok_or(AgentError::Busy)?;
+        let result = self.harness.run(request).await?;
+        *self.conversation.lock().unwrap_or_else(PoisonError::into_inner) = result.transcript.clone();
+        Ok(result)
+    }
+
+    /// The conversation so far. Cloning it was cheap.
+    #[must_use]
+    pub fn conversation(&self) -> Transcript {
+        self.conversation.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The tools.
+    #[must_use]
+    pub fn tools(&self) -> &Arc<ToolSet> {
+        self.harness.tools()
+    }
+}
+
+/// Held while a run is in progress.
+struct Busy<'a>(&'a AtomicBool);
+
+impl<'a> Busy<'a> {
+    fn take(flag: &'a AtomicBool) -> Option<Self> {
+        (!flag.swap(true, Ordering::AcqRel)).then_some(Self(flag))
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// An agent that is being put together.
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct AgentBuilder {
+    model: Arc<dyn Model>,
+    config: HarnessConfig,
+    offers: Result<Vec<hotcell_agent::Offer>, OfferError>,
+    limits: Limits,
+    approver: Option<Arc<dyn Approver>>,
+    sink: Option<Arc<dyn EventSink>>,
+}
+
+impl std::fmt::Debug for AgentBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentBuilder").field("model", &self.model.name()).finish_non_exhaustive()
+    }
+}
+
+impl AgentBuilder {
+    /// What the operator tells the model before everything else.
+    pub fn system(mut self, text: impl Into<String>) -> Self {
+        self.config.system = Some(text.into());
+        self
+    }
+
+    /// Adds tools: a [`HostTool`](crate::HostTool), an [`Offer`](crate::Offer), a component, or several of them.
+    pub fn tools(mut self, tools: impl IntoOffers) -> Self {
+        if let Ok(offers) = &mut self.offers {
+            match tools.into_offers() {
+                Ok(more) => offers.extend(more),
+                Err(error) => self.offers = Err(error),
+            }
+        }
+        self
+    }
+
+    /// What caps each run.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Who is asked before a tool runs that needs an approval; without one such calls are denied.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// Where the events of each run go.
+    pub fn events(mut self, sink: Arc<dyn EventSink>) -> Self {
+        self.sink = Some(sink);
+        self
+    }
+
+    /// What all runs have in common: the longest reply, the temperature, how many calls run at a time.
+    ///
+    /// Replaces what [`AgentBuilder::system`] set.
+    pub fn config(mut self, config: HarnessConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Checks everything and makes the agent.
+    ///
+    /// # Errors
+    /// A tool that cannot be offered, two tools of one name, or a schema that cannot be used.
+    pub fn build(self) -> Result<Agent, AgentError> {
+        let tools = Arc::new(ToolSet::new(self.offers?)?);
+        Ok(Agent {
+            harness: Harness::new(self.model, tools, Arc::new(TokioClock)).with_config(self.config),
+            limits: self.limits,
+            approver: self.approver.map(Shared),
+            sink: self.sink.map(Shared),
+            conversation: Mutex::default(),
+            busy: AtomicBool::new(false),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! What is read from the environment of the process; nothing below this crate does it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The folder for compiled components: `HOTCELL_CACHE_DIR`, else `XDG_CACHE_HOME/hotcell`, else `~/.cache/hotcell`.
+///
+/// `None` when none of the three variables holds an absolute path.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the facade is where the environment is read")]
+pub fn cache_dir() -> Option<PathBuf> {
+    choose_cache_dir(|name| std::env::var_os(name))
+}
+
+fn choose_cache_dir(read: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    // A relative path would put the cache wherever the program happens to be started, which may be a
+    // folder that others prepared.
+    let absolute = |name: &str| read(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("HOTCELL_CACHE_DIR")
+        .or_else(|| absolute("XDG_CACHE_HOME").map(|folder| folder.join("hotcell")))
+        .or_else(|| absolute("HOME").map(|folder| folder.join(".cache").join("hotcell")))
+}
+
+/// A new id: the word, a dash and 64 random bits.
+pub(crate) fn random_id(word: &str) -> Result<String, String> {
+    let mut bytes = [0_u8; 8];
+    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(format!("{word}-{:016x}", u64::from_ne_bytes(bytes)))
+}
+
+/// The program that is running, also after its file was replaced.
+#[cfg(feature = "sandbox")]
+pub(crate) fn this_program() -> std::io::Result<PathBuf> {
+    let itself = std::path::Path::new("/proc/self/exe");
+    if cfg!(target_os = "linux") && itself.exists() {
+        return Ok(itself.to_path_buf());
+    }
+    std::env::current_exe()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(variables: &[(&str, &str)], expected: Option<&str>) {
+        let read = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+        };
+        assert_eq!(choose_cache_dir(read).as_deref(), expected.map(std::path::Path::new), "{variables:?}");
+    }
+
+    #[test]
+    fn the_most_specific_variable_with_an_absolute_path_wins() {
+        check(&[("HOTCELL_CACHE_DIR", "/c"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")], Some("/c"));
+        check(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")], Some("/x/hotcell"));
+        check(&[("HOME", "/h")], Some("/h/.cache/hotcell"));
+        check(
+            &[("HOTCELL_CACHE_DIR", "c"), ("XDG_CACHE_HOME", ""), ("HOME", "/h")],
+            Some("/h/.cache/hotcell"),
+        );
+        check(&[("HOME", "")], None);
+        check(&[], None);
+    }
+}

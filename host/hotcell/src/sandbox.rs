@@ -1,0 +1,201 @@
+//! The sandbox with everything around it: the compiler, the cache and the place log records go to.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hotcell_compiler::{ArtifactCache, CompileLimits, Compiler};
+use hotcell_core::limits::CallLimits;
+use hotcell_sandbox::{Gauges, Observer};
+
+use crate::compile::Compile;
+use crate::component::Component;
+use crate::environment::cache_dir;
+use crate::error::{ComponentError, Warning};
+use crate::guest_services::{LogRing, LogSink};
+
+/// Log records that are kept when nobody takes them.
+const LOG_RECORDS: usize = 256;
+
+/// How a sandbox is made.
+///
+/// The defaults are closed: components get nothing, 256 calls at once, 64 MiB per call, two guest threads,
+/// compiled components are kept in [`cache_dir`].
+#[derive(Clone)]
+pub struct SandboxConfig {
+    /// How components are compiled.
+    pub compile: Compile,
+    /// What compiling one component may use.
+    pub compile_limits: CompileLimits,
+    /// Where compiled components are kept.
+    pub cache: Cache,
+    /// Threads that run guests.
+    pub guest_workers: NonZeroUsize,
+    /// Calls that can exist at once; more wait for admission. Each slot costs address space and kernel mappings.
+    pub slots: u32,
+    /// The largest memory limit a call may have, in bytes; the pool is sized for it.
+    pub max_memory_bytes: u64,
+    /// The largest table limit a call may have, in elements.
+    pub max_table_elements: u32,
+    /// Where log records of guests go.
+    pub log: Arc<dyn LogSink>,
+    /// Told of every call that was stopped, and how late.
+    pub observer: Option<Arc<dyn Observer>>,
+}
+
+/// Where compiled components are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cache {
+    /// In [`cache_dir`].
+    Default,
+    /// In this folder, which becomes private to the user.
+    At(PathBuf),
+    /// Nowhere.
+    Off,
+}
+
+impl SandboxConfig {
+    /// The defaults; how to compile has none, because it decides what a hostile component can do.
+    #[must_use]
+    pub fn new(compile: Compile) -> Self {
+        let engine = hotcell_sandbox::SandboxConfig::default();
+        Self {
+            compile,
+            compile_limits: CompileLimits::default(),
+            cache: Cache::Default,
+            guest_workers: engine.guest_workers,
+            slots: engine.slots,
+            max_memory_bytes: engine.max_memory_bytes,
+            max_table_elements: engine.max_table_elements,
+            log: Arc::new(LogRing::new(LOG_RECORDS)),
+            observer: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for SandboxConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SandboxConfig")
+            .field("compile", &self.compile)
+            .field("cache", &self.cache)
+            .field("slots", &self.slots)
+            .field("max_memory_bytes", &self.max_memory_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Loads components and runs their tools. Cloning shares it; its threads end with the last clone and the
+/// last tool, or with [`Sandbox::shutdown`].
+///
+/// Making and dropping one is fine inside of an async runtime; [`Sandbox::load`] needs a tokio runtime.
+#[derive(Clone)]
+pub struct Sandbox {
+    pub(crate) parts: Arc<Parts>,
+}
+
+pub(crate) struct Parts {
+    pub(crate) guests: hotcell_sandbox::Sandbox,
+    pub(crate) compiler: Compiler,
+    pub(crate) cache: ArtifactCache,
+    pub(crate) log: Arc<dyn LogSink>,
+    warning: Option<Warning>,
+}
+
+impl std::fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Sandbox").field(&self.parts.guests).finish()
+    }
+}
+
+impl Sandbox {
+    /// Starts the engine and its threads, and opens the cache.
+    ///
+    /// A cache that cannot be used is a [`Sandbox::warning`], not an error.
+    ///
+    /// # Errors
+    /// A number of the configuration out of range, or a system that gives no threads, address space or randomness.
+    pub fn new(config: SandboxConfig) -> Result<Self, ComponentError> {
+        let mut probe = [0_u8; 8];
+        getrandom::fill(&mut probe).map_err(|error| ComponentError::Randomness(error.to_string()))?;
+        let (cache, warning) = open_cache(&config.cache);
+        let scratch = std::env::temp_dir();
+        let compiler = Compiler::new(config.compile.resolve(&scratch)?, config.compile_limits);
+        let guests = hotcell_sandbox::Sandbox::new(hotcell_sandbox::SandboxConfig {
+            guest_workers: config.guest_workers,
+            slots: config.slots,
+            max_memory_bytes: config.max_memory_bytes,
+            max_table_elements: config.max_table_elements,
+            observer: config.observer,
+        })
+        .map_err(ComponentError::Sandbox)?;
+        Ok(Self { parts: Arc::new(Parts { guests, compiler, cache, log: config.log, warning }) })
+    }
+
+    /// Loads a component from a file: from the cache, or by compiling it.
+    ///
+    /// Nothing of the component runs, unless its definitions are not embedded: then it is asked for them
+    /// once, under limits and without grants. Dropping the future is safe; a compilation that was begun goes on and is kept.
+    ///
+    /// # Errors
+    /// [`ComponentError`] says what the file is or lacks; [`ComponentError::advice`] what to do.
+    pub async fn load(&self, path: impl AsRef<Path>) -> Result<Component, ComponentError> {
+        Component::load_file(self, path.as_ref()).await
+    }
+
+    /// Like [`Sandbox::load`], of bytes the program has already; `name` is what errors and policies call them.
+    ///
+    /// # Errors
+    /// As [`Sandbox::load`].
+    pub async fn load_bytes(
+        &self,
+        name: impl Into<String>,
+        bytes: impl Into<Arc<[u8]>>,
+    ) -> Result<Component, ComponentError> {
+        Component::load_bytes(self, name.into(), bytes.into()).await
+    }
+
+    /// What does not work as it should, such as a cache that cannot be opened.
+    #[must_use]
+    pub fn warning(&self) -> Option<&Warning> {
+        self.parts.warning.as_ref()
+    }
+
+    /// What the sandbox is doing at the moment.
+    #[must_use]
+    pub fn gauges(&self) -> Gauges {
+        self.parts.guests.gauges()
+    }
+
+    /// Which engine compiled components are made for.
+    #[must_use]
+    pub fn engine(&self) -> &str {
+        self.parts.guests.engine()
+    }
+
+    /// Whether calls with these limits can run here.
+    ///
+    /// # Errors
+    /// A limit that is larger than the configuration allows, by name.
+    pub fn check_limits(&self, limits: &CallLimits) -> Result<(), ComponentError> {
+        self.parts.guests.check_limits(limits).map_err(ComponentError::Sandbox)
+    }
+
+    /// Stops every guest and waits until the threads are gone.
+    pub async fn shutdown(&self) {
+        self.parts.guests.shutdown().await;
+    }
+}
+
+fn open_cache(cache: &Cache) -> (ArtifactCache, Option<Warning>) {
+    let folder = match cache {
+        Cache::Off => return (ArtifactCache::off("it is switched off"), None),
+        Cache::At(folder) => Some(folder.clone()),
+        Cache::Default => cache_dir(),
+    };
+    let Some(folder) = folder else {
+        return (ArtifactCache::off("no folder is known"), Some(Warning::NoCacheDir));
+    };
+    let cache = ArtifactCache::open(&folder);
+    let warning = cache.unavailable().map(|error| Warning::Cache { reason: error.to_string() });
+    (cache, warning)
+}
