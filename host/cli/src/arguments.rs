@@ -1,0 +1,295 @@
+//! The command line as it is typed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::Styles;
+use clap::{Args, Parser, Subcommand};
+use hotcell::units::{parse_bytes, parse_duration};
+use hotcell::{Grant, LimitOverrides, parse_grant};
+
+/// Least and most memory a call may have: one page of WebAssembly, and all that 32 bits can name.
+const MEMORY_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=4 << 30;
+
+/// Longest time a call may have.
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Agents whose tools nobody has to trust: each tool is a WebAssembly component that gets a fresh instance, a
+/// budget that preempts, and only what you grant.
+#[derive(Debug, Parser)]
+#[command(name = "hotcell", version, styles = Styles::plain(), max_term_width = 100, after_help = "Examples:
+  hotcell demo                                      the whole story in seconds, offline
+  hotcell tool new hello                            start a tool of your own
+  hotcell tool inspect notes.wasm                   what a component could ever reach
+  hotcell tool call notes.wasm list --grant files=./notes:/notes:ro
+  hotcell run \"What changed?\" --tool notes.wasm --policy policy.toml")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Solve a task and survive attacks, offline, with the components inside of this binary.
+    Demo(Demo),
+    /// Run an agent on a prompt.
+    Run(Run),
+    /// Write, build, inspect and call tools.
+    #[command(subcommand)]
+    Tool(Tool),
+    /// Work with policy files.
+    #[command(subcommand)]
+    Policy(Policy),
+    /// Check that everything works here, and say what protection is missing.
+    Doctor(Doctor),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  hotcell demo
+  hotcell demo --csv my.csv
+  hotcell demo --attack evil.wasm
+  hotcell demo --model openai/gpt-4.1 --json")]
+pub(crate) struct Demo {
+    /// Also call each tool of this component as an attack, with `{}` as arguments.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) attack: Option<PathBuf>,
+    /// Ask the question about this CSV file instead of the one inside of this binary; same columns.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Let a real model work on the task, such as `openai/gpt-4.1`, or another script, `script:FILE`.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Print one JSON object at the end instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A grant in front of the first --tool is for all tools, one behind a --tool for that tool.
+
+Examples:
+  hotcell run \"Summarise my notes\" --tool notes.wasm --grant files=./notes:/notes:ro
+  hotcell run - --tool csv-query.wasm --policy policy.toml < prompt.txt
+  hotcell run \"Which notes are old?\" --tool notes.wasm --model script:replies.jsonl --json"
+)]
+pub(crate) struct Run {
+    /// What to ask; `-` reads it from standard input.
+    pub(crate) prompt: String,
+    /// A component whose tools the agent may use; repeatable.
+    #[arg(long = "tool", value_name = "FILE")]
+    pub(crate) tools: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) policy: PolicyOption,
+    /// Give a component something: `files=HOST:GUEST[:ro|rw]` or `env=NAME=VALUE`; repeatable.
+    #[arg(long = "grant", value_name = "SPEC", value_parser = parse_grant)]
+    pub(crate) grants: Vec<Grant>,
+    /// The model, `openai/NAME` or `script:FILE`; else HOTCELL_MODEL, else the policy's `run.model`.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// What the model is told before everything else.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system: Option<String>,
+    /// Most replies of the model; stronger than the policy's `run.max_turns`.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<std::num::NonZeroU32>,
+    /// Longest time of the whole run, such as `5m`; stronger than the policy's `run.max_time`.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) max_time: Option<Duration>,
+    /// Print the whole result as one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tool {
+    /// Start a project for a tool in Rust.
+    New(ToolNew),
+    /// Compile a project to a component, check it and embed its definitions.
+    Build(ToolBuild),
+    /// Show what a component is and could ever reach, without running it.
+    Inspect(ToolInspect),
+    /// Call one tool of a component.
+    Call(ToolCall),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  hotcell tool new word-count
+  hotcell tool new word-count --path ~/src/word-count")]
+pub(crate) struct ToolNew {
+    /// The name of the project: small letters, digits, `-` and `_`.
+    pub(crate) name: String,
+    /// Where to put it; default is a folder of that name here.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) path: Option<PathBuf>,
+    /// The folder of the `hotcell-tool` crate to build against; default is the one this binary was built beside, else
+    /// the published version.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) sdk: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  hotcell tool build
+  hotcell tool build example-tools/notes --out notes.wasm")]
+pub(crate) struct ToolBuild {
+    /// The folder with the Cargo.toml; default is this one.
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Where to write the component; default is NAME.wasm in the project's folder.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  hotcell tool inspect notes.wasm
+  hotcell tool inspect notes.wasm --policy policy.toml
+  hotcell tool inspect notes.wasm --json")]
+pub(crate) struct ToolInspect {
+    /// The component.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) policy: PolicyOption,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code 0: outcome ok; 1: any other outcome; 2: wrong usage; 130: cancelled.
+
+Examples:
+  hotcell tool call text-stats.wasm --args text='How many words?'
+  hotcell tool call text-stats.wasm count --args '{\"text\": \"one two\"}' --json
+  hotcell tool call notes.wasm read --args @arguments.json --grant files=./notes:/notes:ro
+  hotcell tool call slow.wasm work --timeout 500ms --memory 16MiB --fuel 1_000_000")]
+pub(crate) struct ToolCall {
+    /// The component: a file, or the name of a component inside of this binary.
+    pub(crate) file: PathBuf,
+    /// The tool; may be left out when the component has only one.
+    pub(crate) name: Option<String>,
+    /// The arguments: a JSON object, `@FILE`, `-` for standard input, or `name=value` pairs. A value
+    /// is text where the schema asks for text, else JSON.
+    #[arg(long = "args", value_name = "ARGS", num_args = 1..)]
+    pub(crate) args: Vec<String>,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+    /// Give the component something: `files=HOST:GUEST[:ro|rw]` or `env=NAME=VALUE`; repeatable.
+    #[arg(long = "grant", value_name = "SPEC", value_parser = parse_grant)]
+    pub(crate) grants: Vec<Grant>,
+    #[command(flatten)]
+    pub(crate) policy: PolicyOption,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Limits {
+    /// Longest time of the call, such as `500ms` or `10s`.
+    #[arg(long, value_name = "TIME", value_parser = parse_timeout)]
+    timeout: Option<Duration>,
+    /// Most memory of the call, such as `64MiB`; from 64KiB to 4GiB.
+    #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
+    memory: Option<u64>,
+    /// Most fuel of the call, in units of the engine; `_` may stand between digits.
+    #[arg(long, value_name = "N", value_parser = parse_fuel)]
+    fuel: Option<u64>,
+}
+
+impl Limits {
+    pub(crate) fn overrides(&self) -> LimitOverrides {
+        LimitOverrides {
+            timeout: self.timeout,
+            memory_bytes: self.memory,
+            fuel: self.fuel,
+            ..LimitOverrides::default()
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyOption {
+    /// The policy file; else HOTCELL_POLICY. It is never looked for in the working directory.
+    #[arg(long = "policy", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Policy {
+    /// Check a policy file and the components it names.
+    Check(PolicyCheck),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  hotcell policy check policy.toml
+  hotcell policy check policy.toml --json")]
+pub(crate) struct PolicyCheck {
+    /// The policy file.
+    pub(crate) file: PathBuf,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  hotcell doctor
+  hotcell doctor --json")]
+pub(crate) struct Doctor {
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Command {
+    /// Whether results and errors are wanted as JSON.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            Self::Demo(demo) => demo.json,
+            Self::Run(run) => run.json,
+            Self::Tool(Tool::New(_)) => false,
+            Self::Tool(Tool::Build(build)) => build.json,
+            Self::Tool(Tool::Inspect(inspect)) => inspect.json,
+            Self::Tool(Tool::Call(call)) => call.json,
+            Self::Policy(Policy::Check(check)) => check.json,
+            Self::Doctor(doctor) => doctor.json,
+        }
+    }
+}
+
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    let timeout = parse_duration(text).map_err(|error| error.to_string())?;
+    if timeout > MAX_TIMEOUT {
+        return Err(format!("`{text}` is longer than a call may take; at most 24h are allowed"));
+    }
+    Ok(timeout)
+}
+
+fn parse_memory(text: &str) -> Result<u64, String> {
+    let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
+    if !MEMORY_BYTES.contains(&bytes) {
+        return Err(format!("`{text}` is out of range; a call can have 64KiB to 4GiB"));
+    }
+    Ok(bytes)
+}
+
+fn parse_fuel(text: &str) -> Result<u64, String> {
+    let digits: String = text.chars().filter(|c| *c != '_').collect();
+    match digits.parse::<u64>() {
+        Ok(fuel) if fuel > 0 && i64::try_from(fuel).is_ok() && !text.starts_with(['+', '_']) => Ok(fuel),
+        Ok(_) | Err(_) => {
+            Err(format!("`{text}` is not a whole number from 1 to {}, such as `1_000_000`", i64::MAX))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

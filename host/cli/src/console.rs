@@ -1,0 +1,87 @@
+//! Standard output and standard error. A reader that went away is no error.
+
+use std::fmt;
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
+
+use hotcell::text::escape_keeping_lines;
+use serde::Serialize;
+
+use crate::ending::{Complaint, Exit};
+
+/// Writes text to standard output as it is.
+pub(crate) fn print(text: impl fmt::Display) -> anyhow::Result<()> {
+    tolerate_closed(write_all(&mut io::stdout().lock(), &text))
+}
+
+/// Writes text of a guest or a model to standard output, with a line feed at its end and nothing in
+/// it that could steer a terminal.
+pub(crate) fn print_foreign(text: &str) -> anyhow::Result<()> {
+    let escaped = escape_keeping_lines(text);
+    let end = if escaped.ends_with('\n') { "" } else { "\n" };
+    print(format_args!("{escaped}{end}"))
+}
+
+/// Writes one JSON value to standard output: readable on a terminal, on one line elsewhere.
+pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    let text = if io::stdout().is_terminal() {
+        serde_json::to_string_pretty(value)?
+    } else {
+        serde_json::to_string(value)?
+    };
+    print(format_args!("{text}\n"))
+}
+
+/// Writes one line to standard error, for the person who watches. That it cannot be written changes nothing.
+pub(crate) fn note(text: impl fmt::Display) {
+    match write_all(&mut io::stderr().lock(), &format_args!("{text}\n")) {
+        // Nobody reads; the outcome is in the exit code.
+        Ok(()) | Err(_) => {}
+    }
+}
+
+/// Writes text to standard error without a line feed.
+pub(crate) fn note_part(text: impl fmt::Display) {
+    match write_all(&mut io::stderr().lock(), &text) {
+        Ok(()) | Err(_) => {}
+    }
+}
+
+fn write_all(to: &mut impl Write, text: &impl fmt::Display) -> io::Result<()> {
+    write!(to, "{text}")?;
+    to.flush()
+}
+
+fn tolerate_closed(written: io::Result<()>) -> anyhow::Result<()> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Shows an error on standard error, and with `json` also as an object on standard output; says how to end.
+pub(crate) fn complain(error: &anyhow::Error, json: bool) -> Exit {
+    let complaint = error.downcast_ref::<Complaint>();
+    let mut text = format!("error: {}", escape_keeping_lines(&error.to_string()));
+    for cause in error.chain().skip(1) {
+        text.push_str("\n  because: ");
+        text.push_str(&escape_keeping_lines(&cause.to_string()));
+    }
+    for help in complaint.into_iter().flat_map(|complaint| &complaint.help) {
+        text.push_str("\n  help: ");
+        text.push_str(&escape_keeping_lines(help).replace('\n', "\n        "));
+    }
+    note(text);
+    let exit = complaint.map_or(Exit::Failed, |complaint| complaint.exit);
+    if json {
+        let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
+        let object = serde_json::json!({ "error": {
+            "code": complaint.map_or("internal", |complaint| complaint.code),
+            "message": causes.join(": "),
+            "help": complaint.map(|complaint| complaint.help.join("\n")).filter(|help| !help.is_empty()),
+        } });
+        if let Err(error) = print_json(&object) {
+            note(format_args!("error: standard output cannot be written\n  because: {error}"));
+        }
+    }
+    exit
+}
