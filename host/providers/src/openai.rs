@@ -105,11 +105,11 @@ impl OpenAiChat {
     /// # Errors
     /// [`SettingsError`] says which setting is wrong.
     pub fn new(settings: OpenAiSettings) -> Result<Self, SettingsError> {
-        let base_url = settings.base_url.trim_end_matches('/');
-        let transport = Transport::new(base_url, &settings)?;
-        // The key stays with the transport; the encoder never sees it.
-        let wire = OpenAIConfig::new("").with_base_url(base_url).chat(settings.model.as_str());
+        let base_url = settings.base_url.trim_end_matches('/').to_owned();
         let name = format!("{}/{}", Provider::OpenAi.as_str(), settings.model);
+        // The key stays with the transport; the encoder never sees it.
+        let wire = OpenAIConfig::new("").with_base_url(base_url.as_str()).chat(settings.model.as_str());
+        let transport = Transport::new(&base_url, settings)?;
         Ok(Self { name, wire, transport })
     }
 

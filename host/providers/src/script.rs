@@ -8,7 +8,7 @@
 //!
 //! A path in `{{...}}` starts at `calls`, the tool results of the conversation in their order; `calls[-1]` is
 //! the newest. Each has `name`, `outcome` (`null` when the call was never dispatched), `ok`, `text` and
-//! `structured`. A string in `args` that is nothing but one path keeps the type of the value; inside of longer
+//! `structured`, which is the JSON beside the text, or the text itself where that is JSON. A string in `args` that is nothing but one path keeps the type of the value; inside of longer
 //! strings, values are printed.
 
 mod line;

@@ -42,7 +42,7 @@ impl fmt::Debug for Transport {
 }
 
 impl Transport {
-    pub(super) fn new(base_url: &str, settings: &OpenAiSettings) -> Result<Self, SettingsError> {
+    pub(super) fn new(base_url: &str, settings: OpenAiSettings) -> Result<Self, SettingsError> {
         let url = parse_base(base_url)?;
         let host = url.host_str().unwrap_or_default().to_owned();
         let secure = url.scheme() == "https";
@@ -65,7 +65,7 @@ impl Transport {
             .map_err(|error| SettingsError::Client { reason: chain(error) })?;
         Ok(Self {
             client,
-            key: settings.api_key.clone(),
+            key: settings.api_key,
             timeout: settings.timeout,
             max_reply_bytes: settings.max_reply_bytes,
             server: url.port().map_or_else(|| host.clone(), |port| format!("{host}:{port}")),

@@ -3,6 +3,7 @@
 use hotcell_core::model::ReplyStop;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::results::Results;
 use super::template::{self, Budget, Template};
@@ -13,7 +14,7 @@ use super::template::{self, Budget, Template};
 struct RawLine {
     text: Option<String>,
     #[serde(default)]
-    calls: Vec<RawCall>,
+    calls: Vec<Box<RawValue>>,
     stop: Option<String>,
 }
 
@@ -51,7 +52,7 @@ const STOPS: [(&str, ReplyStop); 7] = [
 
 impl Line {
     pub(super) fn parse(number: usize, text: &str) -> Result<Self, String> {
-        let raw: RawLine = serde_json::from_str(text).map_err(|error| without_line(&error))?;
+        let raw: RawLine = object(text)?;
         if raw.text.is_none() && raw.calls.is_empty() {
             return Err("expected `text`, `calls` or both, found neither".into());
         }
@@ -62,9 +63,11 @@ impl Line {
         };
         let text = raw.text.as_deref().map(Template::parse).transpose()?;
         let mut calls = Vec::new();
-        for (index, RawCall { name, args }) in raw.calls.into_iter().enumerate() {
+        for (index, call) in raw.calls.iter().enumerate() {
+            let RawCall { name, args } =
+                object(call.get()).map_err(|error| format!("call {index}: {error}"))?;
             if name.is_empty() {
-                return Err(format!("the name of call {index} is empty"));
+                return Err(format!("call {index}: the name is empty"));
             }
             let args = args.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
             template::check(&args)?;
@@ -89,6 +92,15 @@ fn stop(word: &str) -> Result<ReplyStop, String> {
         let known: Vec<_> = STOPS.iter().map(|(known, _)| format!("`{known}`")).collect();
         format!("`stop`: expected one of {}, found `{}`", known.join(", "), template::short(word))
     })
+}
+
+/// Reads an object; left to itself, serde would take the fields from an array as well.
+fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    if text.starts_with('{') {
+        serde_json::from_str(text).map_err(|error| without_line(&error))
+    } else {
+        Err(format!("expected a JSON object, found `{}`", template::short(text)))
+    }
 }
 
 /// The message with the column only: each line is parsed alone, so its line is always 1.

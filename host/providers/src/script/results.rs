@@ -142,10 +142,9 @@ fn view(message: &Message) -> Value {
         Block::Json { value } => Some(value.clone()),
         _ => None,
     });
-    // A tool without a structured result may still have answered with one JSON text.
-    let structured = structured.or_else(|| {
-        serde_json::from_str::<Value>(&text).ok().filter(|value| value.is_object() || value.is_array())
-    });
+    // Where the text is the structured result already, the message does not say it twice.
+    let repeated = || serde_json::from_str::<Value>(&text).ok().filter(|_| !message.is_tool_error());
+    let structured = structured.or_else(repeated);
     json!({
         "name": name,
         "outcome": outcome.map(|outcome| outcome.as_str()),

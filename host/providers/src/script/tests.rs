@@ -89,12 +89,17 @@ fn what_a_tool_returned_is_never_read_as_a_path() {
 }
 
 #[test]
-fn a_result_without_a_structured_part_is_read_from_its_text_when_that_is_json() {
-    let transcript: Transcript =
-        [said(&[]), result(Some(Outcome::Ok), vec![Block::text("{\"sum\": 7}")])].into_iter().collect();
-    let script = "{\"text\": \"a\"}\n{\"text\": \"{{calls[0].structured.sum}}\"}";
-    let reply = ScriptFile::parse(script, "s.jsonl").unwrap().reply(&transcript).unwrap();
-    assert_eq!(reply.text.as_deref(), Some("7"));
+fn a_text_that_is_json_is_the_structured_result_unless_the_call_failed() {
+    let reply = |outcome, text: &str, path: &str| {
+        let transcript: Transcript =
+            [said(&[]), result(Some(outcome), vec![Block::text(text)])].into_iter().collect();
+        let script = format!("{{\"text\": \"a\"}}\n{{\"text\": \"{{{{calls[0].structured{path}}}}}\"}}");
+        ScriptFile::parse(&script, "s.jsonl").unwrap().reply(&transcript).unwrap().text.unwrap()
+    };
+    assert_eq!(reply(Outcome::Ok, "{\"sum\": 7}", ".sum"), "7");
+    assert_eq!(reply(Outcome::Ok, "7.5", ""), "7.5");
+    assert_eq!(reply(Outcome::Ok, "seven", ""), "null");
+    assert_eq!(reply(Outcome::ToolError, "7.5", ""), "null");
 }
 
 #[test]
@@ -169,16 +174,19 @@ fn a_wrong_script_is_refused_with_file_and_line() {
         ("{}", "expected `text`, `calls` or both, found neither"),
         ("{\"text\": 1}", "invalid type: integer `1`, expected a string (column 10)"),
         ("{\"text\": \"a\"", "EOF while parsing an object (column 12)"),
-        ("[]", "expected `text`, `calls` or both, found neither"),
+        ("[\"a\", [], null]", "expected a JSON object, found `[\"a\", [], null]`"),
+        ("Hello", "expected a JSON object, found `Hello`"),
+        ("{\"calls\": [[\"a\"]]}", "call 0: expected a JSON object, found `[\"a\"]`"),
+        ("{\"calls\": [{\"name\": \"a\", \"name\": \"b\"}]}", "call 0: duplicate field `name` (column 20)"),
         (
             "{\"text\": \"a\", \"cals\": []}",
             "unknown field `cals`, expected one of `text`, `calls`, `stop` (column 20)",
         ),
-        ("{\"calls\": [{\"args\": {}}]}", "missing field `name` (column 23)"),
-        ("{\"calls\": [{\"name\": \"\"}]}", "the name of call 0 is empty"),
+        ("{\"calls\": [{\"args\": {}}]}", "call 0: missing field `name` (column 12)"),
+        ("{\"calls\": [{\"name\": \"\"}]}", "call 0: the name is empty"),
         (
             "{\"calls\": [{\"name\": \"a\", \"arg\": {}}]}",
-            "unknown field `arg`, expected `name` or `args` (column 29)",
+            "call 0: unknown field `arg`, expected `name` or `args` (column 19)",
         ),
         (
             "{\"text\": \"a\", \"stop\": \"done\"}",
@@ -256,4 +264,18 @@ fn the_model_yields_one_reply_and_goes_on_where_the_conversation_is() {
     assert_eq!(text(ask(Transcript::new())), "one");
     assert_eq!(text(ask(Transcript::new())), "one", "asking again after a lost reply gives the same one");
     assert_eq!(text(ask(conversation())), "two");
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_a_script_panic(line in ".*", path in "[a-z0-9\\[\\]\"._ -]{0,20}") {
+        // Whether the text is accepted is not the question here.
+        ScriptFile::parse(&line, "s.jsonl").ok();
+        let wrapped = json!({"text": format!("{{{{calls[{path}}}}}"), "calls": [{"name": "a", "args": [line]}]});
+        if let Ok(script) = ScriptFile::parse(&wrapped.to_string(), "s.jsonl") {
+            script.reply(&Transcript::new()).ok();
+            let said: Transcript = [result(Some(Outcome::Ok), vec![Block::text("{\"a\": [1]}")])].into_iter().collect();
+            script.reply(&said).ok();
+        }
+    }
 }

@@ -19,7 +19,8 @@ fn provider(message: &str, status: Option<u16>) -> ModelError {
     ModelError::Provider { message: message.into(), status }
 }
 
-#[tokio::test]
+// A client that gives up closes its connection in a task; the threads here are for that task.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_status_that_is_no_success_is_an_error_with_what_the_server_says() {
     let said = |text: &str| json!({"error": {"message": text, "type": "x"}}).to_string().into_bytes();
     let cases = [
@@ -93,7 +94,8 @@ async fn a_reply_that_breaks_off_or_is_too_long_is_an_error() {
     assert!(error.ends_with("has more than 64 KiB, the most that is read"), "{error}");
 }
 
-#[tokio::test]
+// A client that gives up closes its connection in a task; the threads here are for that task.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_slow_server_is_given_up_in_time() {
     for answer in [Answer::Hold, Answer::HoldBody] {
         let server = Server::start(vec![answer]);
@@ -109,13 +111,14 @@ async fn a_slow_server_is_given_up_in_time() {
     }
 }
 
-#[tokio::test]
+// A client that gives up closes its connection in a task; the threads here are for that task.
+#[tokio::test(flavor = "multi_thread")]
 async fn dropping_the_stream_closes_the_connection() {
     let server = Server::start(vec![Answer::Hold]);
     let model = OpenAiChat::new(settings(&server.base_url)).unwrap();
     let mut stream = model.stream(request([Message::user("hi")], &[]));
+    // Waiting on the server's channel here would keep this thread from driving the client.
     let received = async {
-        // Waiting on the server's channel would hold the thread that also drives the client.
         while server.requests.try_recv().is_err() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -125,12 +128,7 @@ async fn dropping_the_stream_closes_the_connection() {
         () = received => {}
     }
     drop(stream);
-    let closed = async {
-        while server.closed.try_recv().is_err() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, closed).await.expect("the connection is closed");
+    server.wait_for_close();
 }
 
 #[tokio::test]
@@ -174,4 +172,24 @@ fn wrong_settings_say_what_was_expected() {
         let error = OpenAiChat::new(settings).unwrap_err().to_string();
         assert!(error.starts_with("the key is empty or has a character"), "{error}");
     }
+}
+
+// The handshake fails before any certificate is looked at, so this needs no authority of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn https_speaks_tls_and_never_falls_back_to_plain_http() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut first = [0; 1];
+        stream.read_exact(&mut first).unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        first[0]
+    });
+    let settings = settings(&format!("https://{address}/v1"));
+    let error = ask(settings, request([Message::user("hi")], &[])).await.unwrap_err().to_string();
+    assert!(error.starts_with(&format!("provider failed: `{address}` cannot be reached: ")), "{error}");
+    assert_eq!(server.join().unwrap(), 22, "the first byte is that of a TLS handshake");
 }

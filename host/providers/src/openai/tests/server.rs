@@ -41,7 +41,7 @@ impl Recorded {
 pub(super) struct Server {
     pub(super) base_url: String,
     pub(super) requests: Receiver<Recorded>,
-    pub(super) closed: Receiver<()>,
+    closed: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
 
