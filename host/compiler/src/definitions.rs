@@ -146,7 +146,8 @@ fn parse(content: &[u8]) -> Result<Vec<Definition>, DefinitionsError> {
     if content.len() > MAX_SECTION_BYTES {
         return Err(DefinitionsError::TooLarge { bytes: content.len() });
     }
-    let value: Value = serde_json::from_slice(content).map_err(|error| not_definitions(&error.to_string()))?;
+    let value: Value =
+        serde_json::from_slice(content).map_err(|error| not_definitions(&error.to_string()))?;
     let canonical = to_canonical(&value).map_err(|error| not_definitions(&error.to_string()))?;
     if canonical.as_bytes() != content {
         return Err(DefinitionsError::NotCanonical);
@@ -187,7 +188,10 @@ fn object_at_root(schema: &Value) -> Result<(), String> {
     };
     match keywords.get("type") {
         Some(Value::String(root)) if root == "object" => Ok(()),
-        Some(other) => Err(format!("expected `\"type\": \"object\"` at the root, found type {}", quote(&other.to_string()))),
+        Some(other) => Err(format!(
+            "expected `\"type\": \"object\"` at the root, found type {}",
+            quote(&other.to_string())
+        )),
         None => Err("expected `\"type\": \"object\"` at the root, found no type".to_owned()),
     }
 }

@@ -5,7 +5,9 @@ use std::num::NonZeroUsize;
 use hotcell_core::artifact::{ARTIFACT_FORMAT, ArtifactHeader};
 use hotcell_core::engine::{EngineProfile, UNTRUSTED, fingerprint};
 use hotcell_core::ids::Digest;
-use wasmtime::{Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures};
+use wasmtime::{
+    Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures,
+};
 
 use crate::error::CompileError;
 
@@ -31,7 +33,9 @@ pub(crate) fn engine_config(profile: &EngineProfile) -> Result<Config, CompileEr
         .debug_symbols(profile.debug_symbols);
     for name in profile.features_off {
         let flag = WasmFeatures::from_name(name).ok_or_else(|| {
-            CompileError::internal(format!("the engine has no feature flag `{name}`; the profile needs updating"))
+            CompileError::internal(format!(
+                "the engine has no feature flag `{name}`; the profile needs updating"
+            ))
         })?;
         config.wasm_features(flag, false);
     }
@@ -59,3 +63,6 @@ pub(crate) fn header(engine: &str, source: Digest) -> ArtifactHeader {
 pub(crate) fn target() -> String {
     format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS)
 }
+
+#[cfg(test)]
+mod tests;

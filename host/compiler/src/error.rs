@@ -66,7 +66,9 @@ impl FileKind {
             }
             Self::OtherWasm => "build it again with a toolchain for WASI 0.2 (target `wasm32-wasip2`)",
             Self::WasmText => "turn it into the binary form: `wasm-tools parse FILE.wat -o TOOL.wasm`",
-            Self::Precompiled => "give the `.wasm` component it was compiled from; compiled code is never accepted from outside",
+            Self::Precompiled => {
+                "give the `.wasm` component it was compiled from; compiled code is never accepted from outside"
+            }
             Self::NativeProgram => "build the program for the target `wasm32-wasip2`",
             Self::Zip | Self::Gzip | Self::Archive => "unpack it and give the `.wasm` component inside",
             Self::Text | Self::Unknown => {

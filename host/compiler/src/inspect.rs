@@ -12,8 +12,8 @@ use walk::{Walk, walk};
 
 pub use ceilings::{Capability, Ceiling};
 pub use imports::{ImportGroup, Standing};
-pub(crate) use walk::{Found, find_sections};
 pub use walk::{CoreShape, Producer};
+pub(crate) use walk::{Found, find_sections};
 
 mod ceilings;
 mod features;
@@ -72,6 +72,10 @@ impl Inspection {
 /// [`LoadError`] when the file is no component, is broken, or needs a feature that is switched off. Imports that are
 /// unknown are no error here; see [`Inspection::check`].
 pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
+    recognise(component)?;
+    if component.len() > MAX_COMPONENT_BYTES {
+        return Err(LoadError::TooLarge { bytes: component.len() as u64, limit: MAX_COMPONENT_BYTES as u64 });
+    }
     let walk = check(component, walk::Bodies::Skip)?;
     let imports = imports::group(&walk.imports);
     Ok(Inspection {
@@ -89,7 +93,8 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
     })
 }
 
-/// Everything that is checked before the compiler sees a component, function bodies included.
+/// Everything that is checked before the compiler sees a component, function bodies included. How large it may be is the
+/// compiler's to say.
 pub(crate) fn check_for_compile(component: &[u8]) -> Result<(), LoadError> {
     let walk = check(component, walk::Bodies::Validate)?;
     from_sections(&walk.sections)?;
@@ -98,13 +103,13 @@ pub(crate) fn check_for_compile(component: &[u8]) -> Result<(), LoadError> {
 
 fn check(component: &[u8], bodies: walk::Bodies) -> Result<Walk<'_>, LoadError> {
     recognise(component)?;
-    if component.len() > MAX_COMPONENT_BYTES {
-        return Err(LoadError::TooLarge { bytes: component.len() as u64, limit: MAX_COMPONENT_BYTES as u64 });
-    }
     check_whole(component)?;
     let walk = walk(component, SECTION, bodies)?;
     if walk.exports.is_empty() {
-        return Err(LoadError::invalid("it exports nothing, so there is nothing to call; it may be cut off", None));
+        return Err(LoadError::invalid(
+            "it exports nothing, so there is nothing to call; it may be cut off",
+            None,
+        ));
     }
     Ok(walk)
 }

@@ -63,7 +63,8 @@ impl Order {
         }
         let bounds = bounds.to_str().ok_or_else(|| "the limits are not text".to_owned());
         Some(bounds.and_then(|bounds| {
-            let bounds = serde_json::from_str(bounds).map_err(|error| format!("the limits are wrong: {error}"))?;
+            let bounds =
+                serde_json::from_str(bounds).map_err(|error| format!("the limits are wrong: {error}"))?;
             Ok(Self { artifact: artifact.into(), bounds })
         }))
     }
@@ -105,8 +106,7 @@ mod tests {
 
     #[test]
     fn an_order_is_found_only_with_its_mark_third_from_the_end() {
-        let order =
-            Order { artifact: "/x/artifact".into(), bounds: Bounds::from(&CompileLimits::default()) };
+        let order = Order { artifact: "/x/artifact".into(), bounds: Bounds::from(&CompileLimits::default()) };
         let mut arguments: Vec<OsString> = vec!["program".into(), "extra".into()];
         arguments.extend(order.to_arguments().unwrap());
         assert_eq!(Order::find(&arguments), Some(Ok(order)));

@@ -83,7 +83,11 @@ fn text(bytes: &[u8]) -> FileKind {
         return FileKind::Unknown;
     }
     let start = text.trim_start_matches('\u{feff}').trim_start();
-    if start.starts_with("(component") || start.starts_with("(module") || start.starts_with(";;") || start.starts_with("(;") {
+    if start.starts_with("(component")
+        || start.starts_with("(module")
+        || start.starts_with(";;")
+        || start.starts_with("(;")
+    {
         FileKind::WasmText
     } else {
         FileKind::Text

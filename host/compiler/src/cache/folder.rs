@@ -17,7 +17,8 @@ use crate::error::quote;
 const FOLDER_FLAGS: OFlags =
     OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
 /// Not blocking, because a pipe may have been put where a file should be.
-const READ_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
+const READ_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 const WRITE_FLAGS: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const PRIVATE_FOLDER: Mode = Mode::RWXU;
@@ -52,7 +53,8 @@ impl Folder {
             Ok(()) | Err(Errno::EXIST | Errno::ROFS | Errno::ACCESS) => {}
             Err(error) => return Err(cannot_use(&path, &error)),
         }
-        let fd = openat(&self.fd, name, FOLDER_FLAGS, Mode::empty()).map_err(|error| cannot_use(&path, &error))?;
+        let fd =
+            openat(&self.fd, name, FOLDER_FLAGS, Mode::empty()).map_err(|error| cannot_use(&path, &error))?;
         Self::checked(fd, path)
     }
 
@@ -60,7 +62,9 @@ impl Folder {
         let stat = fstat(&fd).map_err(|error| cannot_use(&path, &error))?;
         match ours_alone(&stat, FileType::Directory) {
             Ok(()) => Ok(Self { fd, path }),
-            Err(reason) => Err(cannot_use(&path, &format!("{reason}; expected a folder only you can enter (mode 700)"))),
+            Err(reason) => {
+                Err(cannot_use(&path, &format!("{reason}; expected a folder only you can enter (mode 700)")))
+            }
         }
     }
 

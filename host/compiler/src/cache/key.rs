@@ -12,7 +12,10 @@ const NAME: &str = "key";
 /// Reads the key of the cache, or makes one when there is none.
 pub(super) fn load_or_make(folder: &Folder) -> Result<Key, CacheError> {
     let fault = |error: io::Error| {
-        CacheError::new(format!("the key of the cache, `{}`, cannot be used: {error}; remove it to get a new one", folder.show(NAME)))
+        CacheError::new(format!(
+            "the key of the cache, `{}`, cannot be used: {error}; remove it to get a new one",
+            folder.show(NAME)
+        ))
     };
     if let Some(key) = load(folder).map_err(fault)? {
         return Ok(key);

@@ -145,7 +145,8 @@ fn an_entry_made_with_another_key_is_a_miss() {
 fn a_hand_made_native_program_is_a_miss() {
     let place = Place::new();
     assert!(place.open().unavailable().is_none());
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.entry(b"a")).unwrap();
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.entry(b"a")).unwrap();
     file.write_all(&[b"\x7fELF".as_slice(), &[0; 4_000]].concat()).unwrap();
     check_rejected(&place, b"a");
 }
@@ -161,7 +162,8 @@ fn links_pipes_and_open_files_in_place_of_an_entry_are_misses() {
     assert!(target.exists(), "what the link points to is untouched");
 
     fs::remove_file(&path).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
+        .unwrap();
     check_rejected(&place, b"a");
 
     fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();

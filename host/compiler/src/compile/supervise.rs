@@ -71,7 +71,9 @@ impl Worker<'_> {
     fn start(&self, folder: &TempDir, input: File, artifact: PathBuf) -> Result<Process, CompileError> {
         if !self.program.is_absolute() {
             let program = quote(&self.program.to_string_lossy());
-            return Err(CompileError::internal(format!("the compile program `{program}` needs an absolute path")));
+            return Err(CompileError::internal(format!(
+                "the compile program `{program}` needs an absolute path"
+            )));
         }
         let order = Order { artifact, bounds: Bounds::from(self.limits) };
         let order = order
@@ -109,7 +111,9 @@ impl Worker<'_> {
         let reply = serde_json::from_slice::<Reply>(&ended.reply);
         match (code, reply) {
             (0, Ok(reply)) if !steers_reader(&reply) => Ok(reply),
-            (0, _) => Err(CompileError::internal(ended.describe("answered with something that is not an answer"))),
+            (0, _) => {
+                Err(CompileError::internal(ended.describe("answered with something that is not an answer")))
+            }
             (_, _) => Err(CompileError::internal(ended.describe("ended without an answer"))),
         }
     }
@@ -134,7 +138,9 @@ impl Worker<'_> {
             return Err(CompileError::internal("the artifact in the file is not the one that was reported"));
         }
         if !matches!(Engine::detect_precompiled(&code), Some(Precompiled::Component)) {
-            return Err(CompileError::internal("the compile program wrote something that is not a compiled component"));
+            return Err(CompileError::internal(
+                "the compile program wrote something that is not a compiled component",
+            ));
         }
         Ok(code)
     }

@@ -136,7 +136,9 @@ fn names_are_unique_and_schemas_are_objects() {
         DefinitionsError::DuplicateName { name: "same".into() }
     );
     assert_eq!(refused(&[]), DefinitionsError::Count { found: 0 });
-    for schema in [json!(true), json!("object"), json!({}), json!({"type": "string"}), json!({"type": ["object"]})] {
+    for schema in
+        [json!(true), json!("object"), json!({}), json!({"type": "string"}), json!({"type": ["object"]})]
+    {
         let tool = Definition { input_schema: schema.clone(), ..definition("t") };
         let fault = refused(&[tool]);
         assert!(matches!(fault, DefinitionsError::Schema { .. }), "{schema}: {fault:?}");

@@ -90,7 +90,11 @@ pub(super) fn of(imports: &[ImportGroup]) -> Vec<Ceiling> {
         ),
     ];
     let only_if = [
-        (Capability::Output, has("wasi:cli", "stdout") || has("wasi:cli", "stderr"), "can write output, which is captured and capped"),
+        (
+            Capability::Output,
+            has("wasi:cli", "stdout") || has("wasi:cli", "stderr"),
+            "can write output, which is captured and capped",
+        ),
         (Capability::Log, has("hotcell:log", "log"), "can write log records, which are capped"),
         (Capability::Progress, has("hotcell:progress", "progress"), "can report progress"),
         (
@@ -100,6 +104,10 @@ pub(super) fn of(imports: &[ImportGroup]) -> Vec<Ceiling> {
         ),
     ];
     let used = only_if.into_iter().filter(|(_, used, _)| *used);
-    ceilings.extend(used.map(|(capability, possible, text)| Ceiling { capability, possible, text: text.to_owned() }));
+    ceilings.extend(used.map(|(capability, possible, text)| Ceiling {
+        capability,
+        possible,
+        text: text.to_owned(),
+    }));
     ceilings
 }

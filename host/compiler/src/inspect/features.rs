@@ -16,5 +16,8 @@ pub(super) fn accepted() -> WasmFeatures {
 
 /// The name of a proposal as people know it: `GC_TYPES` is `gc-types`.
 pub(super) fn name(feature: WasmFeatures) -> String {
-    feature.iter_names().next().map_or_else(|| "an unknown feature".to_owned(), |(name, _)| name.to_lowercase().replace('_', "-"))
+    feature
+        .iter_names()
+        .next()
+        .map_or_else(|| "an unknown feature".to_owned(), |(name, _)| name.to_lowercase().replace('_', "-"))
 }

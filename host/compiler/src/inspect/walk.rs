@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use wasmparser::{
-    ComponentExport, ComponentTypeRef, CustomSectionReader, Encoding, FromReader, FuncValidatorAllocations, KnownCustom, Parser,
-    Payload, SectionLimited, ValidPayload, Validator,
+    ComponentExport, ComponentTypeRef, CustomSectionReader, Encoding, FromReader, FuncValidatorAllocations,
+    KnownCustom, Parser, Payload, SectionLimited, ValidPayload, Validator,
 };
 
 use super::features;
@@ -166,7 +166,9 @@ impl<'a> Walk<'a> {
         match payload {
             Payload::Version { encoding: Encoding::Module, .. } => add(&mut self.core.modules, 1),
             Payload::InstanceSection(instances) => {
-                let made = each(instances)?.into_iter().filter(|one| matches!(one, wasmparser::Instance::Instantiate { .. }));
+                let made = each(instances)?
+                    .into_iter()
+                    .filter(|one| matches!(one, wasmparser::Instance::Instantiate { .. }));
                 add(&mut self.core.instances, made.count());
             }
             Payload::MemorySection(memories) => {

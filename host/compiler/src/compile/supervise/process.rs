@@ -50,7 +50,9 @@ impl Process {
     /// Waits until the process ends, says too much, or the deadline passes; in each case it and its group are gone
     /// when this returns.
     pub(super) fn wait(mut self, deadline: Instant) -> Result<Ended, CompileError> {
-        let failed = |error: io::Error| CompileError::internal(format!("the compile process cannot be watched: {error}"));
+        let failed = |error: io::Error| {
+            CompileError::internal(format!("the compile process cannot be watched: {error}"))
+        };
         let mut pipes = Pipes::take(&mut self.child).map_err(failed)?;
         let timed_out = loop {
             let now = Instant::now();
@@ -195,7 +197,10 @@ impl Ended {
         } else if words.contains("overflowed its stack") {
             "the component is nested too deeply: the compiler ran out of stack".to_owned()
         } else {
-            format!("its process was killed by signal {signal}, perhaps because memory ran out{}", said(&words))
+            format!(
+                "its process was killed by signal {signal}, perhaps because memory ran out{}",
+                said(&words)
+            )
         })
     }
 
@@ -212,4 +217,27 @@ impl Ended {
 
 fn said(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!("; it last said: {words}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Stdio;
+
+    use super::*;
+
+    #[test]
+    fn a_process_is_killed_and_reaped_when_nobody_waits_for_it_any_more() {
+        let mut command = Command::new("/bin/sleep");
+        command.arg("1000").process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let process = Process::start(&mut command).unwrap();
+        let path = format!("/proc/{}", process.child.id());
+        assert!(std::path::Path::new(&path).exists());
+        let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            let _process = process;
+            std::panic::resume_unwind(Box::new("a panic while it runs"));
+        }));
+        assert!(unwound.is_err());
+        assert!(!std::path::Path::new(&path).exists(), "neither running nor waiting to be reaped");
+    }
 }
