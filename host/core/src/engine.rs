@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 ///
 /// Fuel, epochs, the Cranelift compiler and guard pages are not choices of a profile: they are always on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the engine, set once and by name")]
 pub struct EngineProfile {
     /// Bytes of stack that guest code may use.
     ///
