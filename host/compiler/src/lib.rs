@@ -1,10 +1,10 @@
 //! Turns untrusted bytes into a checked, compiled artifact, in a process that can be killed.
 //!
 //! In: the bytes of a component. Out: an [`Artifact`](hotcell_core::artifact::Artifact), or what the component is and
-//! asks for ([`inspect`]), or an error that says what the file is and what to do. Nothing here runs guest code,
+//! asks for ([`inspect()`]), or an error that says what the file is and what to do. Nothing here runs guest code,
 //! and nothing here knows of grants, calls or models.
 //!
-//! Start reading at [`compile`] (who compiles, and what stops it), then [`inspect`] (what can be known without
+//! Start reading at [`compile`] (who compiles, and what stops it), then [`mod@inspect`] (what can be known without
 //! compiling), [`definitions`] (the section that says which tools a component has) and [`cache`].
 //!
 //! All functions block; callers that must not block run them on a thread of their own.
