@@ -1,7 +1,9 @@
 //! The thread that keeps every deadline: it answers the caller and stops the guest.
 //!
 //! It is a thread of its own because a timer beside busy guests is late by as many quanta as there are
-//! guests. It sleeps until the earliest deadline; a new call wakes it only when it ends sooner.
+//! guests. It sleeps until the earliest deadline it knew when it fell asleep, also when that call has
+//! ended meanwhile; a new call wakes it only when it ends sooner. So a series of short calls with the
+//! same timeout wakes it once per timeout and not once per call.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -27,6 +29,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     calls: BTreeMap<(Instant, u64), Arc<CallState>>,
+    /// When the thread wakes by itself; never, when it slept without a deadline.
+    wakes_at: Option<Instant>,
     closed: bool,
 }
 
@@ -55,11 +59,14 @@ impl Deadlines {
             call.stop(Stop::Shutdown);
             return;
         }
-        let key = (call.deadline, call.serial);
-        let earliest = state.calls.first_key_value().is_none_or(|(first, _)| key < *first);
-        state.calls.insert(key, Arc::clone(call));
+        state.calls.insert((call.deadline, call.serial), Arc::clone(call));
+        let too_late = state.wakes_at.is_none_or(|wakes_at| call.deadline < wakes_at);
+        if too_late {
+            // Whoever comes next need not wake the thread again.
+            state.wakes_at = Some(call.deadline);
+        }
         drop(state);
-        if earliest {
+        if too_late {
             self.shared.changed.notify_one();
         }
     }
@@ -96,7 +103,8 @@ fn keep(shared: &Shared) {
     let mut state = shared.lock();
     while !state.closed {
         let now = Instant::now();
-        match state.calls.first_key_value().map(|((deadline, _), _)| *deadline) {
+        state.wakes_at = state.calls.first_key_value().map(|((deadline, _), _)| *deadline);
+        match state.wakes_at {
             None => state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             Some(deadline) if deadline > now => {
                 let wait = shared.changed.wait_timeout(state, deadline - now);

@@ -84,8 +84,9 @@ impl<F: Future> GuestTask<F> {
                     self.guest = None;
                     return Poll::Ready(Driven::Panicked(panic_text(panic.as_ref())));
                 }
-                // Fuel yields come more often than quanta; stay on the thread until the quantum is used.
-                Ok(Poll::Pending) if yielded && ran < QUANTUM && self.call.stopped().is_none() => {}
+                // Fuel yields come more often than ticks, and the first tick may come at once: stay on the
+                // thread for at least half a quantum, so that a turn is one quantum on average.
+                Ok(Poll::Pending) if yielded && ran < QUANTUM / 2 && self.call.stopped().is_none() => {}
                 Ok(Poll::Pending) => {
                     add_time(&self.call.meters.guest_ns, ran);
                     self.used += ran;

@@ -32,13 +32,15 @@ impl ResourceLimiter for Limiter {
     fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> Result<bool> {
         let meters = &self.call.meters;
         let total = grown(self.memory_bytes, current, desired);
-        // A growth beyond the memory's own maximum is the guest's doing; the engine refuses it.
-        if maximum.is_some_and(|maximum| desired > maximum) {
-            return Ok(false);
-        }
+        // First the limit: the maximum is the smaller of the memory's own and of the pool's, and the pool's
+        // is the largest limit, so looking at it first would hide that a limit was met.
         if total > self.call.limits.memory_bytes {
             meters.growth_refused.fetch_add(1, Ordering::Relaxed);
             meters.memory_refused.fetch_add(1, Ordering::Relaxed);
+            return Ok(false);
+        }
+        // The guest's own maximum; the engine refuses the growth.
+        if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
         }
         self.memory_bytes = total;
@@ -49,12 +51,12 @@ impl ResourceLimiter for Limiter {
     fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> Result<bool> {
         let meters = &self.call.meters;
         let total = grown(self.table_elements, current, desired);
-        if maximum.is_some_and(|maximum| desired > maximum) {
-            return Ok(false);
-        }
         if total > u64::from(self.call.limits.table_elements) {
             meters.growth_refused.fetch_add(1, Ordering::Relaxed);
             meters.resource_refused.fetch_add(1, Ordering::Relaxed);
+            return Ok(false);
+        }
+        if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
         }
         self.table_elements = total;

@@ -1,0 +1,8 @@
+//! What the end-to-end tests and the benches share: real components, a real sandbox, and one function that
+//! checks that the host is well after a guest misbehaved.
+
+pub mod call;
+pub mod guest;
+pub mod health;
+pub mod services;
+pub mod wat_tool;
