@@ -4,5 +4,6 @@ mod endings;
 mod events;
 mod faults;
 mod loops;
+mod replay;
 mod support;
 mod time;

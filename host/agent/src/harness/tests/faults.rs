@@ -12,6 +12,7 @@ use hotcell_core::model::{Model, ModelError, ModelEvent, ModelRequest};
 
 use super::support::{Approves, Counter, Sink, add, harness, names, request, results, script, touch};
 use crate::harness::RunError;
+use crate::machine::EntryStatus;
 use crate::scripted_model::{ScriptedModel, call_reply, text_reply};
 use crate::status::{ErrorKind, RunStatus, StopReason};
 
@@ -39,6 +40,10 @@ async fn a_sink_that_fails_ends_the_run_at_that_event() {
         // The second tool starts with event 5; told before it runs, it does not run when telling fails.
         let started = names(&result).iter().position(|name| name == "tool_started run:0:2 touch");
         assert_eq!(ran.get(), usize::from(started.is_some_and(|started| started < place)), "event {place}");
+        if let Some(second) = result.calls.get(1) {
+            let expected = if ran.get() == 0 { EntryStatus::Skipped } else { EntryStatus::Completed };
+            assert_eq!(second.status, expected, "event {place}");
+        }
         let answers = results(&result).len();
         assert!(answers == 0 || answers == 2, "every call of a batch is answered");
     }

@@ -113,7 +113,7 @@ impl Model for Tireless {
     }
 }
 
-// DESIGN rule 6; the bytes a turn writes are counted in the tests of the machine.
+// The bytes a turn writes are counted in the tests of the machine.
 #[tokio::test]
 async fn two_thousand_turns_share_one_history_and_cost_the_same_each() {
     let model = Arc::new(Tireless { turns: 2_000, seen: Mutex::default() });
