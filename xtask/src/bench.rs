@@ -15,7 +15,7 @@ use crate::tools;
 /// # Errors
 /// A build fails, or a bench cannot be started.
 pub(crate) fn run(layout: &Layout, console: &Console, names: &[String], args: &[String]) -> Result<ExitCode> {
-    tools::build(layout, console, &[])?;
+    tools::build(layout, console, &layout.guests()?)?;
     let mut command = command(layout, names, args);
     console.progress(&format!("run `{}`", process::shown(&command)));
     Ok(ExitCode::from(process::exit_code(process::status(&mut command)?)))

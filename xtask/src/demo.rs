@@ -14,7 +14,7 @@ use crate::tools;
 /// # Errors
 /// A build fails, or the binary cannot be started; how the demo itself ends is the exit code.
 pub(crate) fn run(layout: &Layout, console: &Console, args: &[String]) -> Result<ExitCode> {
-    tools::build(layout, console, &[])?;
+    tools::build(layout, console, &layout.example_tools()?)?;
     tools::host_with_components(layout, console)?;
     let mut command = Command::new(layout.binary());
     command.arg("demo").args(args).current_dir(&layout.root);

@@ -79,12 +79,20 @@ impl Layout {
         self.tools().join("tests")
     }
 
+    /// The example tools, sorted by name; these go into the demo.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub(crate) fn example_tools(&self) -> Result<Vec<Guest>> {
+        guests_in(&self.root.join("example-tools"), &self.tools())
+    }
+
     /// All guests, sorted by name, example tools first.
     ///
     /// # Errors
     /// A folder that cannot be read.
     pub(crate) fn guests(&self) -> Result<Vec<Guest>> {
-        let mut guests = guests_in(&self.root.join("example-tools"), &self.tools())?;
+        let mut guests = self.example_tools()?;
         guests.extend(guests_in(&self.root.join("tests/guests"), &self.test_guests())?);
         Ok(guests)
     }
@@ -185,6 +193,7 @@ mod tests {
             ("z".to_owned(), tools.join("tests").join("z.wasm")),
         ];
         assert_eq!(found, expected);
+        assert_eq!(layout.example_tools().unwrap().len(), 2);
         let one = layout.guests_named(&["b".to_owned()]).unwrap();
         assert_eq!(one.len(), 1);
         let message = layout.guests_named(&["c".to_owned()]).unwrap_err().to_string();

@@ -90,7 +90,7 @@ fn everything(layout: &Layout, console: &Console, options: &TestOptions, report:
 
 /// Builds the components and both binaries: a copy with the components inside, and the plain one in its place.
 fn artifacts(layout: &Layout, console: &Console) -> Result<()> {
-    tools::build(layout, console, &[])?;
+    tools::build(layout, console, &layout.guests()?)?;
     tools::host_with_components(layout, console)?;
     let (from, to) = (layout.binary(), layout.demo_binary());
     if let Some(folder) = to.parent() {

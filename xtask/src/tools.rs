@@ -10,24 +10,23 @@ use crate::layout::{Guest, Layout};
 use crate::process;
 use crate::target;
 
-/// Builds the `hotcell` binary and the named guests.
-///
-/// # Errors
-/// The wasm target is missing, a build fails, or a name has no guest.
-pub(crate) fn run(layout: &Layout, console: &Console, names: &[String]) -> Result<ExitCode> {
-    build(layout, console, names)?;
-    Ok(ExitCode::SUCCESS)
-}
-
 /// Builds the `hotcell` binary and the named guests; no names means all.
 ///
 /// # Errors
 /// The wasm target is missing, a build fails, or a name has no guest.
-pub(crate) fn build(layout: &Layout, console: &Console, names: &[String]) -> Result<()> {
-    let guests = layout.guests_named(names)?;
+pub(crate) fn run(layout: &Layout, console: &Console, names: &[String]) -> Result<ExitCode> {
+    build(layout, console, &layout.guests_named(names)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the `hotcell` binary and these guests.
+///
+/// # Errors
+/// The wasm target is missing, or a build fails.
+pub(crate) fn build(layout: &Layout, console: &Console, guests: &[Guest]) -> Result<()> {
     target::ensure(console)?;
     host(layout, console)?;
-    for guest in &guests {
+    for guest in guests {
         console.step(&format!("build component {}", guest.name), || component(layout, guest))?;
     }
     console.progress(&format!("{} components are in {}", guests.len(), layout.tools().display()));
