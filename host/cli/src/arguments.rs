@@ -218,7 +218,7 @@ impl Limits {
 pub(crate) struct PolicyOption {
     /// The policy file; else HOTCELL_POLICY. It is never looked for in the working directory.
     #[arg(long = "policy", value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
+    pub(crate) policy_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -89,8 +89,9 @@ pub(crate) fn summary(result: &RunResult) -> String {
     let outcomes: Vec<_> =
         outcomes.into_iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
     let calls = if outcomes.is_empty() { "no tool calls".into() } else { outcomes.join(", ") };
+    let turns = if result.turns == 1 { "turn" } else { "turns" };
     format!(
-        "{}: {} turns, {calls}, fuel {}, {} tokens in and {} out, {}",
+        "{}: {} {turns}, {calls}, fuel {}, {} tokens in and {} out, {}",
         result.outcome(),
         result.turns,
         grouped(fuel),

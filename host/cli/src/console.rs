@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
 
-use hotcell::text::escape_keeping_lines;
+use hotcell::text::{escape_keeping_lines, steers};
 use serde::Serialize;
 
 use crate::ending::{Complaint, Exit};
@@ -28,7 +28,25 @@ pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     } else {
         serde_json::to_string(value)?
     };
-    print(format_args!("{text}\n"))
+    print(format_args!("{}\n", escape_json(text)))
+}
+
+/// Escapes what JSON leaves as it is and a terminal would obey; the value stays the same.
+fn escape_json(text: String) -> String {
+    // Outside of strings JSON has no such characters, except for the line feeds of the readable form.
+    let obeyed = |c: char| c != '\n' && steers(c);
+    if !text.contains(obeyed) {
+        return text;
+    }
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        if obeyed(c) {
+            let units = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}"));
+            out.extend(units.collect::<Vec<_>>());
+        } else {
+            out.push(c);
+        }
+        out
+    })
 }
 
 /// Writes one line to standard error, for the person who watches. That it cannot be written changes nothing.
@@ -61,10 +79,16 @@ fn tolerate_closed(written: io::Result<()>) -> anyhow::Result<()> {
 /// Shows an error on standard error, and with `json` also as an object on standard output; says how to end.
 pub(crate) fn complain(error: &anyhow::Error, json: bool) -> Exit {
     let complaint = error.downcast_ref::<Complaint>();
-    let mut text = format!("error: {}", escape_keeping_lines(&error.to_string()));
+    let mut last = error.to_string();
+    let mut text = format!("error: {}", escape_keeping_lines(&last));
     for cause in error.chain().skip(1) {
-        text.push_str("\n  because: ");
-        text.push_str(&escape_keeping_lines(&cause.to_string()));
+        let cause = cause.to_string();
+        // Some libraries repeat their cause in their own words; once is enough.
+        if !last.contains(&cause) {
+            text.push_str("\n  because: ");
+            text.push_str(&escape_keeping_lines(&cause));
+        }
+        last = cause;
     }
     for help in complaint.into_iter().flat_map(|complaint| &complaint.help) {
         text.push_str("\n  help: ");
@@ -84,4 +108,18 @@ pub(crate) fn complain(error: &anyhow::Error, json: bool) -> Exit {
         }
     }
     exit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_for_a_terminal_keeps_its_value_and_loses_its_power() {
+        let value = serde_json::json!({"a": "\u{9b}2J \u{202e} \u{e0041} ü"});
+        let text = escape_json(serde_json::to_string_pretty(&value).unwrap());
+        assert!(!text.chars().any(|c| c != '\n' && steers(c)), "{text:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        assert!(text.contains('ü'));
+    }
 }

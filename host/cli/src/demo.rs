@@ -7,7 +7,7 @@ mod scene;
 mod verdict;
 mod watch;
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 
 use hotcell::text::escape_keeping_lines;
@@ -19,8 +19,9 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Demo;
 use crate::call_lines::columns;
 use crate::console::{note, print, print_json};
-use crate::ending::{Complaint, Exit};
+use crate::ending::Exit;
 use crate::interrupt::interruptible;
+use crate::model_choice::explain_model;
 use crate::report::{grouped, time};
 use scene::Scene;
 use verdict::{Model, NOTE, Verdict};
@@ -52,11 +53,7 @@ async fn play(command: &Demo, cancel: &CancellationToken) -> anyhow::Result<Exit
     let (model, kind) = match &command.model {
         None => (script_model(&script(&scene), "demo")?, Model::Script),
         Some(name) => {
-            let model = open_model(name).map_err(|error| {
-                Complaint::usage("the model cannot be used")
-                    .because(error)
-                    .help("leave --model out to stay offline")
-            })?;
+            let model = open_model(name).map_err(|error| explain_model(name, error))?;
             (model, Model::Other)
         }
     };
@@ -76,7 +73,7 @@ async fn play(command: &Demo, cancel: &CancellationToken) -> anyhow::Result<Exit
             ..HarnessConfig::default()
         })
         // The orders are one tool result, which a script or a model must see whole.
-        .limits(Limits { max_result_chars: MAX_RESULT_CHARS, ..Limits::default() })
+        .limits(Limits { max_result_chars: MAX_RESULT_CHARS, max_turns: MAX_TURNS, ..Limits::default() })
         .events(Arc::new(watch));
     for component in &scene.components {
         builder = builder.tools(component);
@@ -89,6 +86,9 @@ async fn play(command: &Demo, cancel: &CancellationToken) -> anyhow::Result<Exit
     beats.shutdown().await;
     finish(command, &scene, &result, kind)
 }
+
+/// Turns of the run: those of the script, and one for each tool of a component of somebody else.
+const MAX_TURNS: Option<NonZeroU32> = NonZeroU32::new(200);
 
 /// Characters of one result: all of the largest note.
 const MAX_RESULT_CHARS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(64 << 10);
@@ -152,7 +152,7 @@ fn page(scene: &Scene, verdict: &Verdict) -> String {
     });
     let note = verdict.note.as_deref().map(|text| {
         let text = escape_keeping_lines(text.trim_end()).replace('\n', "\n  ");
-        format!("the note it wrote, {}:\n  {text}\n\n", scene.note_path(NOTE).display())
+        format!("the note it wrote, in a folder that is removed now:\n  {text}\n\n")
     });
     format!(
         "\nattacks:\n{table}\n{}while all this ran, {} other calls were answered, the slowest in {}\n\n{}answer: {}\n",

@@ -66,13 +66,10 @@ impl Check {
 /// Looks at everything and says how it is.
 pub(crate) async fn run(command: &Doctor) -> anyhow::Result<Exit> {
     let mut checks = vec![platform_check()];
-    checks.extend(engine_checks().await);
-    checks.push(cache_check());
+    checks.extend(sandbox_checks().await);
     checks.extend(protection_checks());
-    let exit = match checks.iter().any(|check| check.state == State::Failed) {
-        true => Exit::Failed,
-        false => Exit::Done,
-    };
+    let failed = checks.iter().any(|check| check.state == State::Failed);
+    let exit = if failed { Exit::Failed } else { Exit::Done };
     let findings = Findings {
         version: env!("CARGO_PKG_VERSION"),
         platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
@@ -81,9 +78,9 @@ pub(crate) async fn run(command: &Doctor) -> anyhow::Result<Exit> {
         embedded: embedded::names(),
     };
     if command.json {
-        print_json(&findings)?
+        print_json(&findings)?;
     } else {
-        print(describe(&findings))?
+        print(describe(&findings))?;
     }
     Ok(exit)
 }
@@ -103,7 +100,7 @@ fn platform_check() -> Check {
     }
 }
 
-async fn engine_checks() -> Vec<Check> {
+async fn sandbox_checks() -> Vec<Check> {
     let began = Instant::now();
     let sandbox = match Sandbox::new(SandboxConfig::new(Compile::worker())) {
         Ok(sandbox) => sandbox,
@@ -119,16 +116,15 @@ async fn engine_checks() -> Vec<Check> {
         ),
         Err(error) => Check::failed("compile worker", error.into()),
     };
+    let cache = cache_check(&sandbox);
     sandbox.shutdown().await;
-    vec![engine, compiler]
+    vec![engine, compiler, cache]
 }
 
-fn cache_check() -> Check {
+fn cache_check(sandbox: &Sandbox) -> Check {
     let name = "cache";
-    let opened = Sandbox::new(SandboxConfig { slots: 1, ..SandboxConfig::new(Compile::worker()) });
-    let warning = opened.ok().and_then(|sandbox| sandbox.warning().map(ToString::to_string));
-    match (warning, cache_dir()) {
-        (Some(warning), _) => Check::new(name, State::Missing, warning).help(
+    match (sandbox.warning(), cache_dir()) {
+        (Some(warning), _) => Check::new(name, State::Missing, warning.to_string()).help(
             "components are compiled at every start; set HOTCELL_CACHE_DIR to a folder that is yours alone",
         ),
         (None, Some(folder)) => {

@@ -14,6 +14,7 @@ mod doctor;
 mod embedded;
 mod ending;
 mod interrupt;
+mod model_choice;
 mod policy_check;
 mod policy_option;
 mod report;

@@ -17,7 +17,7 @@ pub(crate) struct InForce {
 impl PolicyOption {
     /// Reads the policy of `--policy`, else of HOTCELL_POLICY; without both the empty policy is in force.
     pub(crate) fn load(&self) -> Result<InForce, Complaint> {
-        let Some(file) = self.file.clone().or_else(policy_from_environment) else {
+        let Some(file) = self.policy_file.clone().or_else(policy_from_environment) else {
             return Ok(InForce::default());
         };
         let policy = load_policy(&file)?;

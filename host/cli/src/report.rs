@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use hotcell::content::Block;
-use hotcell::text::escape_keeping_lines;
+use hotcell::services::LogLevel;
+use hotcell::text::{cap_chars, escape_control, escape_keeping_lines};
 use hotcell::units::{format_bytes, format_duration};
 use hotcell::{CallReport, GuestLog, Usage};
 use serde::Serialize;
@@ -28,7 +29,7 @@ pub(crate) struct CallOutput<'a> {
 /// One log record of a guest.
 #[derive(Debug, Serialize)]
 pub(crate) struct LogLine {
-    level: hotcell::services::LogLevel,
+    level: LogLevel,
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<(String, String)>,
@@ -49,9 +50,7 @@ impl CallOutput<'_> {
     /// The result on standard output; how it went on standard error.
     pub(crate) fn print(&self) -> anyhow::Result<()> {
         for log in &self.logs {
-            let level = format!("{:?}", log.level).to_lowercase();
-            let fields: String = log.fields.iter().map(|(name, value)| format!(" {name}={value}")).collect();
-            note(format_args!("{level}: {}", foreign(&format!("{}{fields}", log.message))));
+            note(log_text(log.level, &log.message, &log.fields));
         }
         for text in texts(self.report) {
             print_foreign(&text)?;
@@ -106,6 +105,31 @@ pub(crate) fn explain(report: &CallReport, tool: &str) -> String {
         lines.push(format!("  note: {bytes} of its standard output and error were dropped"));
     }
     lines.join("\n")
+}
+
+/// The beginning of a text that is not ours, on one line.
+pub(crate) fn shortened(text: &str, chars: usize) -> String {
+    let short = cap_chars(text, chars);
+    let dots = if short.len() < text.len() { "..." } else { "" };
+    format!("{}{dots}", escape_control(short.trim_end()))
+}
+
+/// One log record of a guest, and the tool that wrote it.
+pub(crate) fn log_line(log: &GuestLog) -> String {
+    let record = &log.record;
+    format!("{}: {}", log.tool, log_text(record.level, &record.message, &record.fields))
+}
+
+fn log_text(level: LogLevel, message: &str, fields: &[(String, String)]) -> String {
+    let level = match level {
+        LogLevel::Trace => "trace",
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Warn => "warn",
+        LogLevel::Error => "error",
+    };
+    let fields: String = fields.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    format!("{level}: {}", escape_control(&format!("{message}{fields}")))
 }
 
 /// Text that is not ours.

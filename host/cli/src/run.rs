@@ -3,16 +3,12 @@
 mod grants;
 
 use std::io::Read as _;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ArgMatches;
 use futures::future::BoxFuture;
 use hotcell::event::{EventSink, RunEvent, SinkError};
-use hotcell::{
-    Agent, AgentError, Component, DEFAULT_MODEL, LimitOverrides, Model, Policy, RunResult,
-    model_from_environment, open_model, run_limits,
-};
+use hotcell::{Agent, AgentError, Component, LimitOverrides, LogRing, Model, Policy, RunResult, run_limits};
 use tokio_util::sync::CancellationToken;
 
 use crate::approve::AtTerminal;
@@ -22,6 +18,8 @@ use crate::component_source;
 use crate::console::{note, print_foreign, print_json};
 use crate::ending::{Complaint, Exit};
 use crate::interrupt::interruptible;
+use crate::model_choice::choose_model;
+use crate::report::log_line;
 use crate::world::{World, add_grants, note_warning};
 
 /// Bytes of a prompt from standard input.
@@ -30,42 +28,45 @@ const MAX_PROMPT_BYTES: u64 = 1 << 20;
 /// Runs the agent and shows what happens.
 pub(crate) async fn run(command: &Run, matches: &ArgMatches) -> anyhow::Result<Exit> {
     let in_force = command.policy.load()?;
-    let model = choose_model(command.model.as_deref(), &in_force.policy)?;
     let prompt = read_prompt(&command.prompt)?;
+    let model = choose_model(command.model.as_deref(), &in_force.policy)?;
     let cancel = CancellationToken::new();
     let work = async {
-        let components = load_components(command, matches, &in_force.policy).await?;
-        work(command, &in_force.policy, model, prompt, (&components, &cancel)).await
+        let policy = &in_force.policy;
+        let world = World::new(policy, LimitOverrides::default())?;
+        let components = load_components(&world, command, matches, policy).await?;
+        let agent = build(command, policy, model, &components, &world.log)?;
+        let request = agent.request(prompt)?.cancel(cancel.clone());
+        Ok(agent.run_request(request).await?)
     };
-    match interruptible(&cancel, work).await {
+    let done: Option<anyhow::Result<RunResult>> = interruptible(&cancel, work).await;
+    match done {
         Some(result) => finish(command, result?),
         None => Ok(Exit::Cancelled),
     }
 }
 
-async fn work(
+fn build(
     command: &Run,
     policy: &Policy,
     model: Arc<dyn Model>,
-    prompt: String,
-    (components, cancel): (&[Component], &CancellationToken),
-) -> anyhow::Result<RunResult> {
+    components: &[Component],
+    log: &Arc<LogRing>,
+) -> Result<Agent, Complaint> {
     let mut limits = run_limits(&policy.run);
     limits.max_turns = command.max_turns.or(limits.max_turns);
     limits.max_time = command.max_time.or(limits.max_time);
     let mut builder = Agent::builder_shared(model)
         .limits(limits)
         .approver(Arc::new(AtTerminal::new(components)))
-        .events(Arc::new(Lines));
+        .events(Arc::new(Lines { log: Arc::clone(log) }));
     if let Some(text) = &command.system {
         builder = builder.system(text);
     }
     for component in components {
         builder = builder.tools(component);
     }
-    let agent = builder.build().map_err(explain_build)?;
-    let request = agent.request(prompt)?.cancel(cancel.clone());
-    Ok(agent.run_request(request).await?)
+    builder.build().map_err(explain_build)
 }
 
 /// What cannot be offered is for the operator to cure.
@@ -78,24 +79,12 @@ fn explain_build(error: AgentError) -> Complaint {
     }
 }
 
-/// The model that is named first: by the command line, the environment, the policy, or nobody.
-pub(crate) fn choose_model(typed: Option<&str>, policy: &Policy) -> Result<Arc<dyn Model>, Complaint> {
-    let name = typed
-        .map(str::to_owned)
-        .or_else(model_from_environment)
-        .or_else(|| policy.run.model.clone())
-        .unwrap_or_else(|| DEFAULT_MODEL.into());
-    open_model(&name).map_err(|error| {
-        Complaint::usage(format!("model `{}` cannot be used", hotcell::text::escape_control(&name)))
-            .because(error)
-            .help("name another one with --model, HOTCELL_MODEL or the policy's `run.model`, such as `openai/gpt-4.1` with OPENAI_API_KEY set")
-            .help("stay offline with --model script:FILE, a file with one reply per line such as {\"text\": \"Hello.\"}")
-    })
-}
-
 fn read_prompt(typed: &str) -> Result<String, Complaint> {
     if typed != "-" {
-        return Ok(typed.to_owned());
+        return match typed.trim() {
+            "" => Err(Complaint::usage("the prompt is empty").help("say what the agent is to do")),
+            _ => Ok(typed.to_owned()),
+        };
     }
     let mut text = String::new();
     std::io::stdin()
@@ -114,33 +103,43 @@ fn read_prompt(typed: &str) -> Result<String, Complaint> {
 
 /// Loads what `--tool` names; without it, every component of the policy that has a source.
 async fn load_components(
+    world: &World,
     command: &Run,
     matches: &ArgMatches,
     policy: &Policy,
-) -> anyhow::Result<Vec<Component>> {
-    let world = World::new(policy, LimitOverrides::default())?;
+) -> Result<Vec<Component>, Complaint> {
     let typed = grants::by_tool(matches, &command.grants)?;
-    let files: Vec<PathBuf> = if command.tools.is_empty() {
-        policy.components.values().filter_map(|component| component.source.clone()).collect()
-    } else {
-        command.tools.clone()
-    };
-    let mut components = Vec::with_capacity(files.len());
-    for (index, file) in files.iter().enumerate() {
-        let component = component_source::load(&world.sandbox, file).await?;
-        note_warning(&component);
-        let component = component.under(policy).map_err(Complaint::from)?;
+    let mut components = Vec::new();
+    for (index, file) in command.tools.iter().enumerate() {
+        let component = component_source::load(&world.sandbox, file).await?.under(policy)?;
         let grants = add_grants(component.grants(), &typed.of(index))?;
         components.push(component.grant(grants));
     }
+    if components.is_empty() {
+        for (name, entry) in &policy.components {
+            if let Some(source) = &entry.source {
+                components.push(world.sandbox.load(source).await?.named(name).under(policy)?);
+            }
+        }
+    }
+    components.iter().for_each(note_warning);
     Ok(components)
 }
 
-/// Shows events as they come.
-struct Lines;
+/// Shows events as they come, and what guests logged.
+struct Lines {
+    log: Arc<LogRing>,
+}
 
 impl EventSink for Lines {
     fn send(&self, event: RunEvent) -> BoxFuture<'_, Result<(), SinkError>> {
+        let (logs, let_go) = self.log.take();
+        for log in &logs {
+            note(format_args!("    {}", log_line(log)));
+        }
+        if let_go > 0 {
+            note(format_args!("    and {let_go} more log records"));
+        }
         if let Some(line) = line(&event.kind) {
             note(line);
         }

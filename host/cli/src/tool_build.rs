@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use hotcell::text::{cap_chars, escape_control};
+use hotcell::text::escape_control;
 use hotcell::units::{format_bytes, format_duration};
 use hotcell::{
     Component, ComponentError, Definition, Inspection, LimitOverrides, Policy, ToolSet, embed_definitions,
@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::arguments::ToolBuild;
 use crate::console::{note, print, print_json};
 use crate::ending::{Complaint, Exit};
+use crate::report::shortened;
 use crate::world::World;
 
 /// Characters of a description that are shown.
@@ -37,13 +38,19 @@ struct Output<'a> {
 pub(crate) async fn run(command: &ToolBuild) -> anyhow::Result<Exit> {
     let began = Instant::now();
     let built = cargo::build(&command.folder)?;
-    let out = command.out.clone().unwrap_or_else(|| command.folder.join(format!("{}.wasm", built.package)));
+    let out = command.out.clone().unwrap_or_else(|| default_out(&command.folder, &built.package));
     let bytes = hotcell::read_component(&built.file).map_err(Complaint::from)?;
     let (finished, definitions) = finish(&built.package, bytes).await?;
     write(&out, &finished)?;
     let inspection = inspect(&finished).map_err(|source| refused(&built.package, source))?;
     report(command, &out, &inspection, &definitions, began.elapsed())?;
     Ok(Exit::Done)
+}
+
+/// NAME.wasm in the project's folder.
+fn default_out(folder: &Path, package: &str) -> PathBuf {
+    let name = format!("{package}.wasm");
+    if folder == Path::new(".") { name.into() } else { folder.join(name) }
 }
 
 /// Checks the component, compiles it, asks it once for its tools and embeds what it said.
@@ -132,23 +139,19 @@ fn report(
             elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         });
     }
-    let mut text = format!(
-        "built {} ({}, in {})\ndigest: {}\ntools:\n",
+    let tool = |tool: &Definition| {
+        let first = tool.description.lines().next().unwrap_or_default();
+        format!("  {}: {}\n", tool.name, shortened(first, DESCRIPTION_CHARS))
+    };
+    print(format_args!(
+        "built {} ({}, in {})\ndigest: {}\ntools:\n{}imports: {}\n",
         escape_control(&shown),
         format_bytes(inspection.bytes),
         format_duration(elapsed),
-        inspection.digest
-    );
-    for tool in definitions {
-        let first = tool.description.lines().next().unwrap_or_default();
-        text.push_str(&format!(
-            "  {}: {}\n",
-            tool.name,
-            escape_control(&cap_chars(first, DESCRIPTION_CHARS))
-        ));
-    }
-    text.push_str(&format!("imports: {}\n", escape_control(&imports.join(", "))));
-    print(text)
+        inspection.digest,
+        definitions.iter().map(tool).collect::<String>(),
+        escape_control(&imports.join(", "))
+    ))
 }
 
 #[cfg(test)]

@@ -86,10 +86,21 @@ fn choose(
             return Err(Complaint::usage(format!("component `{file}` has {} tools; name one", names.len()))
                 .help(format!("tools: {}", names.join(", "))));
         }
-        (Some(name), _) => offered.iter().find(|tool| tool.name.as_str() == name),
+        (Some(name), _) => find(component, offered, name),
     };
     Ok(match chosen {
         Some(tool) => (tool.name.to_string(), tool.input_schema.clone()),
         None => (typed.unwrap_or_default().to_owned(), serde_json::Value::Null),
     })
+}
+
+/// The tool that is offered by this name, else the one whose own name it is.
+fn find<'a>(component: &Component, offered: &'a [Definition], name: &str) -> Option<&'a Definition> {
+    let by_own_name = || {
+        let terms = component.terms();
+        let own = component.definitions().iter().find(|tool| tool.name.as_str() == name)?;
+        terms.exposes(own.name.as_str()).then(|| terms.offered_name(own.name.as_str()).ok()).flatten()
+    };
+    let is = |name: &str| offered.iter().find(|tool| tool.name.as_str() == name);
+    is(name).or_else(|| is(by_own_name()?.as_str()))
 }

@@ -66,7 +66,6 @@ impl Agent {
     }
 
     /// Like [`Agent::builder`], of a model that is shared already.
-    #[must_use]
     pub fn builder_shared(model: Arc<dyn Model>) -> AgentBuilder {
         AgentBuilder {
             model,

@@ -105,6 +105,15 @@ impl Component {
         self.terms.name()
     }
 
+    /// The same component under another name, that of the policy entry it is meant for.
+    ///
+    /// Comes before [`Component::under`] and [`Component::limits`], which it takes back.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.terms = Terms::new(name);
+        self
+    }
+
     /// The digest of its bytes.
     #[must_use]
     pub fn digest(&self) -> Digest {

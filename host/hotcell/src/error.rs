@@ -4,8 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use hotcell_compiler::{CompileError, LoadError};
+use hotcell_core::call::CallReport;
 use hotcell_core::ids::{Digest, IdError};
-use hotcell_core::text::escape_control;
+use hotcell_core::text::{escape_control, escape_keeping_lines, tail_bytes};
 use hotcell_sandbox::SandboxError;
 use thiserror::Error;
 
@@ -147,9 +148,7 @@ fn sandbox_advice(error: &SandboxError) -> Option<String> {
             "build the tool against WASI 0.2 and the `hotcell` interfaces of this version only"
         }
         SandboxError::Engine { .. } => "lower the memory limit, or allow more address space (`ulimit -v`)",
-        SandboxError::Definitions(_) => {
-            "run `hotcell tool build` on its source, which shows the same failure"
-        }
+        SandboxError::Definitions(report) => return definitions_advice(report),
         SandboxError::Config(_)
         | SandboxError::Thread(_)
         | SandboxError::OtherEngine { .. }
@@ -160,6 +159,13 @@ fn sandbox_advice(error: &SandboxError) -> Option<String> {
         _ => return None,
     };
     Some(advice.into())
+}
+
+/// The guest's own last words, where it had some; the end says most.
+fn definitions_advice(report: &CallReport) -> Option<String> {
+    let words = report.stderr_tail.as_deref().or(report.guest_message.as_deref())?;
+    let words = escape_keeping_lines(tail_bytes(words.trim(), 1_000));
+    Some(format!("correct what stops the tool from naming its tools; its own words:\n{words}"))
 }
 
 /// Something that does not work as it should and stops nothing.

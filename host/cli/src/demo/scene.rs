@@ -1,7 +1,5 @@
 //! What the demo needs: a folder of its own, the components, and who may do what.
 
-use std::path::PathBuf;
-
 use hotcell::policy::file::PolicyFile;
 use hotcell::{Component, LimitOverrides, Policy};
 use tempfile::TempDir;
@@ -21,6 +19,9 @@ const POLICY: &str = include_str!("policy.toml");
 
 /// Bytes of a CSV file; a note can hold no more.
 const MAX_CSV_BYTES: u64 = 64 << 10;
+
+/// Tools of a component of somebody else that are called.
+const MAX_ATTACK_TOOLS: usize = 100;
 
 /// The name of the note that holds the orders; the tool adds the ending.
 const ORDERS_NOTE: &str = "orders.csv.md";
@@ -87,12 +88,7 @@ impl Scene {
 
     /// The text of a note, when there is one.
     pub(super) fn note(&self, name: &str) -> Option<String> {
-        std::fs::read_to_string(self.note_path(name)).ok()
-    }
-
-    /// Where a note lies.
-    pub(super) fn note_path(&self, name: &str) -> PathBuf {
-        self.folder.path().join("notes").join(format!("{name}.md"))
+        std::fs::read_to_string(self.folder.path().join("notes").join(format!("{name}.md"))).ok()
     }
 
     /// A file that cannot be read is wrong usage; one that is refused later was an attack that failed early.
@@ -106,8 +102,8 @@ impl Scene {
         match load(world, policy, "attack", bytes).await {
             Ok(component) => {
                 let offers = component.offers()?;
-                self.attack_tools =
-                    offers.iter().map(|offer| offer.tool.definition().name.to_string()).collect();
+                let names = offers.iter().map(|offer| offer.tool.definition().name.to_string());
+                self.attack_tools = names.take(MAX_ATTACK_TOOLS).collect();
                 self.components.push(component);
             }
             Err(complaint) => self.refused = Some(format!("{:#}", anyhow::Error::from(complaint))),

@@ -9,7 +9,7 @@ use hotcell::units::{format_bytes, format_duration};
 use hotcell::{Definition, Grants, Inspection, Standing, Terms};
 use serde::Serialize;
 
-use crate::report::grouped;
+use crate::report::{grouped, shortened};
 
 /// Characters of a description that are shown.
 const DESCRIPTION_CHARS: usize = 100;
@@ -139,7 +139,7 @@ fn tools(page: &mut Page, inspection: &Inspection) {
             "  {}({}){claims}\n      {}",
             definition.name,
             parameters(&definition.input_schema),
-            escape_control(&cap_chars(first, DESCRIPTION_CHARS))
+            shortened(first, DESCRIPTION_CHARS)
         ));
     }
 }

@@ -45,9 +45,11 @@ async fn the_conversation_goes_on_from_run_to_run() {
 async fn a_second_run_at_the_same_time_is_refused() {
     let model = ScriptedModel::new([Ok(call_reply([("c1", "wait", "{}")])), Ok(text_reply("done"))]);
     let (begun, wait_for_begin) = tokio::sync::oneshot::channel();
-    let begun = std::sync::Mutex::new(Some(begun));
+    let begun = Mutex::new(Some(begun));
     let wait = HostTool::define("wait", "Waits.").unwrap().pure().handler(move |_| {
-        drop(begun.lock().unwrap().take().map(|begun| begun.send(())));
+        if let Some(begun) = begun.lock().unwrap().take() {
+            begun.send(()).unwrap();
+        }
         std::future::pending::<String>()
     });
     let agent = Arc::new(Agent::builder(model).tools(wait).build().unwrap());

@@ -33,7 +33,8 @@ pub(super) fn load(parts: &Parts, name: &str, bytes: &Arc<[u8]>) -> Result<Loade
         CompileError::Component(source) => ComponentError::Component { name: name.to_owned(), source },
         source => ComponentError::Compile { name: name.to_owned(), source },
     };
-    let embedded = read_definitions(bytes).map_err(refused)?;
+    // What is wrong with a whole file is said better by whoever looks at the whole file.
+    let embedded = read_definitions(bytes).map_err(|error| refused(inspect(bytes).err().unwrap_or(error)))?;
     let header = parts.compiler.header(Digest::of(bytes)).map_err(compiling)?;
     let (artifact, warning) = match parts.cache.get(&header) {
         Some(artifact) => (artifact, None),

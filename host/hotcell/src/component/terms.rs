@@ -25,17 +25,19 @@ impl Terms {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The terms a policy sets: those of the entry with this digest, else of the entry with the component's
-    /// name, else the defaults. The name of the entry becomes the component's.
+    /// The terms a policy sets: those of an entry with this digest (the one of the component's name before
+    /// others), else of the entry with the component's name, else the defaults. The name of the entry
+    /// becomes the component's.
     ///
     /// # Errors
     /// The entry accepts other bytes only.
     pub fn under(mut self, policy: &Policy, digest: Digest) -> Result<Self, ComponentError> {
         self.defaults.clone_from(&policy.defaults);
-        let by_digest = policy.components.iter().find(|(_, entry)| entry.digest == Some(digest));
-        let Some((name, entry)) = by_digest.or_else(|| policy.components.get_key_value(&self.name)) else {
-            return Ok(self);
-        };
+        let pinned = |entry: &ComponentPolicy| entry.digest == Some(digest);
+        let by_name = policy.components.get_key_value(&self.name);
+        let by_digest = || policy.components.iter().find(|(_, entry)| pinned(entry));
+        let found = by_name.filter(|(_, entry)| pinned(entry)).or_else(by_digest).or(by_name);
+        let Some((name, entry)) = found else { return Ok(self) };
         self.name.clone_from(name);
         match entry.digest {
             Some(expected) if expected != digest => {
@@ -152,6 +154,8 @@ mod tests {
         ));
         let by_digest = Terms::new("notes").under(&policy, DIGEST.parse().unwrap()).unwrap();
         assert_eq!((by_digest.name(), by_digest.offered_name("x").unwrap().as_str()), ("mine", "m_x"));
+        let same = Terms::new("mine").under(&policy, DIGEST.parse().unwrap()).unwrap();
+        assert_eq!(same.name(), "mine");
         let by_name = Terms::new("notes").under(&policy, Digest::of(b"")).unwrap();
         assert_eq!((by_name.name(), by_name.offered_name("x").unwrap().as_str()), ("notes", "n_x"));
         let neither = Terms::new("other").under(&policy, Digest::of(b"")).unwrap();
