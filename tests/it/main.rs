@@ -1,5 +1,12 @@
 //! End-to-end and hostile tests against the real engine, real components and the real binary.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod cli_author;
+mod cli_demo;
+mod cli_inspect;
+mod cli_run;
+mod cli_tool_call;
+mod docs;
 mod sandbox_cancel;
 mod sandbox_grants;
 mod sandbox_limits;

@@ -32,7 +32,7 @@ async fn stopped_with(bytes: &[u8], tool: &str, arguments: &str) -> CallReport {
     report
 }
 
-fn looping(tool: WatTool<'_>) -> Vec<u8> {
+fn looping(tool: &WatTool<'_>) -> Vec<u8> {
     tool.build().unwrap()
 }
 
@@ -40,7 +40,7 @@ const LOOP: &str = "(loop (br 0)) (unreachable)";
 
 #[tokio::test]
 async fn an_endless_loop_ends_at_its_deadline_and_its_fuel_is_counted() {
-    let report = stopped(&looping(WatTool { call: LOOP, ..WatTool::default() }), "t").await;
+    let report = stopped(&looping(&WatTool { call: LOOP, ..WatTool::default() }), "t").await;
     assert_eq!(report.phase, Some(Phase::Call));
     assert!(report.usage.fuel > 100_000_000, "{} units in 300 ms", report.usage.fuel);
 }
@@ -49,22 +49,22 @@ async fn an_endless_loop_ends_at_its_deadline_and_its_fuel_is_counted() {
 async fn a_start_function_that_loops_ends_while_instantiating() {
     let tool =
         WatTool { call: "(call $ok)", extra: "(func $s (loop (br 0))) (start $s)", ..WatTool::default() };
-    let report = stopped(&looping(tool), "t").await;
+    let report = stopped(&looping(&tool), "t").await;
     assert_eq!(report.phase, Some(Phase::Instantiate));
 }
 
 #[tokio::test]
 async fn loops_while_arguments_go_in_and_after_the_result_came_out_end_too() {
     let lower = WatTool { call: "(call $ok)", realloc: Some(LOOP), ..WatTool::default() };
-    stopped(&looping(lower), "t").await;
+    stopped(&looping(&lower), "t").await;
     let cleanup = WatTool { call: "(call $ok)", post_return: Some("(loop (br 0))"), ..WatTool::default() };
-    stopped(&looping(cleanup), "t").await;
+    stopped(&looping(&cleanup), "t").await;
 }
 
 #[tokio::test]
 async fn bulk_operations_in_a_loop_end_at_the_deadline() {
     let fill = "(loop (memory.fill (i32.const 0) (i32.const 1) (i32.const 67000000)) (br 0)) (unreachable)";
-    stopped(&looping(WatTool { call: fill, pages: 1023, ..WatTool::default() }), "t").await;
+    stopped(&looping(&WatTool { call: fill, pages: 1023, ..WatTool::default() }), "t").await;
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn the_same_input_burns_the_same_fuel_alone_and_in_company() {
         assert_eq!(report.outcome, Outcome::Ok, "{report:?}");
         burned.push(report.usage.fuel);
     }
-    let spin = prepare(&sandbox, &looping(WatTool { call: LOOP, ..WatTool::default() }));
+    let spin = prepare(&sandbox, &looping(&WatTool { call: LOOP, ..WatTool::default() }));
     let noise = Call::new(&spin, "t", "{}").limits(|limits| limits.timeout = DEADLINE);
     let others = futures::future::join_all((0..3).map(|_| noise.clone().run(&spin)));
     let (_others, report) = futures::future::join(others, call.clone().run(&stats)).await;

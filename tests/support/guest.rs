@@ -34,6 +34,12 @@ pub fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{} cannot be read: {error}", path.display()))
 }
 
+/// The target folder guests are built in; their dependencies are compiled there already.
+#[must_use]
+pub fn target() -> PathBuf {
+    place("HOTCELL_TOOLS_DIR", "tools").join("../guests")
+}
+
 /// The binary `hotcell`.
 ///
 /// # Panics

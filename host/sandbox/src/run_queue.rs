@@ -143,25 +143,13 @@ impl State {
     /// Passes a permit on to whoever is next, or puts it back.
     fn grant_next(&mut self) -> Option<Arc<CallState>> {
         let spent_first = self.fresh_in_a_row >= FRESH_IN_A_ROW;
-        let next = if spent_first {
-            self.spent.pop().or_else(|| self.fresh.pop())
+        let next = if spent_first { self.spent.pop().or_else(|| self.fresh.pop()) } else { self.fresh.pop() };
+        let next = if next.is_some() && !spent_first {
+            self.fresh_in_a_row += 1;
+            next
         } else {
-            self.fresh.pop().map(|call| {
-                self.fresh_in_a_row += 1;
-                call
-            })
-        };
-        let next = match next {
-            Some(call) => {
-                if spent_first {
-                    self.fresh_in_a_row = 0;
-                }
-                Some(call)
-            }
-            None => {
-                self.fresh_in_a_row = 0;
-                self.spent.pop()
-            }
+            self.fresh_in_a_row = 0;
+            next.or_else(|| self.spent.pop())
         };
         match &next {
             Some(call) => call.turn.store(GRANTED, Ordering::Relaxed),

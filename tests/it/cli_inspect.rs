@@ -1,0 +1,107 @@
+//! `hotcell tool inspect` and `policy check`: what a file is and what to do, without running it.
+
+use std::path::{Path, PathBuf};
+
+use hotcell_tests::command::{Said, hotcell};
+use hotcell_tests::guest;
+
+fn inspect(path: &Path) -> Said {
+    hotcell(&["tool", "inspect", path.to_str().unwrap()])
+}
+
+#[test]
+fn each_example_shows_its_tools_imports_and_ceilings() {
+    for (tool, names) in [
+        ("text-stats", vec!["count"]),
+        ("csv-query", vec!["query"]),
+        ("notes", vec!["list", "read", "write", "search"]),
+        ("misbehave", vec!["spin", "sleep", "panic"]),
+    ] {
+        let said = hotcell(&["tool", "inspect", guest::path(tool).to_str().unwrap(), "--json"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let json = said.json().to_string();
+        for name in names {
+            assert!(json.contains(&format!(r#""name":"{name}""#)), "{tool} has {name}: {json}");
+        }
+        let said = inspect(&guest::path(tool));
+        assert!(said.out.contains("cannot reach the network"), "{said:?}");
+        assert!(said.out.contains("imports"), "{said:?}");
+    }
+}
+
+#[test]
+fn files_that_are_no_components_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(guest::path("text-stats")).unwrap();
+    let unknown = br#"(component
+        (import "example:unknown/thing@1.0.0" (instance $thing (export "f" (func))))
+        (export "g" (func $thing "f")))"#;
+    let cases: [(&str, Vec<u8>, &str); 6] = [
+        ("empty", Vec::new(), "empty file"),
+        ("truncated", whole[..whole.len() / 3].to_vec(), "cut off"),
+        ("core", b"\0asm\x01\0\0\0".to_vec(), "core WebAssembly module"),
+        ("text", b"(component)".to_vec(), "WebAssembly text"),
+        ("elf", std::fs::read("/bin/sh").unwrap(), "ELF"),
+        ("unknown", wat::parse_bytes(unknown).unwrap().into_owned(), "example:unknown/thing"),
+    ];
+    for (name, bytes, expected) in cases {
+        let path: PathBuf = folder.path().join(format!("{name}.wasm"));
+        std::fs::write(&path, bytes).unwrap();
+        let said = inspect(&path);
+        assert_eq!(said.code, Some(1), "{name}: {said:?}");
+        assert!(format!("{}{}", said.out, said.err).contains(expected), "{name}: {said:?}");
+        assert!(!said.err.contains("panicked"), "{name}: {said:?}");
+    }
+}
+
+#[test]
+fn a_compiled_artifact_is_refused_as_a_tool() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("precompiled.wasm");
+    let artifact = hotcell_tests::call::compile(&hotcell_tests::health::control_tool());
+    std::fs::write(&path, artifact.code()).unwrap();
+    for verb in ["inspect", "call"] {
+        let said = hotcell(&["tool", verb, path.to_str().unwrap()]);
+        assert!(matches!(said.code, Some(1 | 2)), "{said:?}");
+        assert!(said.err.contains("expected a WebAssembly component"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_policy_with_mistakes_is_refused_whole_with_every_place_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("policy.toml");
+    std::fs::write(&path, "version = 1\n[defaults]\npermision = \"allow\"\n[run]\nmax_turns = 0\n").unwrap();
+    let said = hotcell(&["policy", "check", path.to_str().unwrap()]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    for expected in ["policy.toml:3:1", "did you mean `permission`", "policy.toml:5:13", "\"unlimited\""] {
+        assert!(said.err.contains(expected), "{expected}: {said:?}");
+    }
+}
+
+#[test]
+fn the_policies_of_the_examples_are_good() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-tools");
+    for tool in ["text-stats", "csv-query", "notes", "misbehave"] {
+        // The component stands beside its policy, as the policy says.
+        let folder = tempfile::tempdir().unwrap();
+        let policy = folder.path().join("policy.toml");
+        std::fs::copy(examples.join(tool).join("policy.toml"), &policy).unwrap();
+        std::fs::copy(guest::path(tool), folder.path().join(format!("{tool}.wasm"))).unwrap();
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        let said = hotcell(&["policy", "check", policy.to_str().unwrap()]);
+        assert_eq!(said.code, Some(0), "{tool}: {said:?}");
+    }
+}
+
+#[test]
+fn doctor_says_what_works_and_what_is_missing() {
+    let cache = tempfile::tempdir().unwrap();
+    let environment = [("HOTCELL_CACHE_DIR", cache.path().join("cache").to_str().unwrap())];
+    let said = hotcell_tests::command::run(&guest::binary(), &["doctor", "--json"], &environment);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let text = said.json().to_string();
+    for expected in ["wasmtime-48", "Landlock", "seccomp"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
