@@ -6,10 +6,11 @@ use hotcell_tests::guest;
 const ORDERS: &str = include_str!("../../example-tools/csv-query/data/orders.csv");
 
 fn demo(rest: &[&str]) -> Said {
-    let cache = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
     let mut args = vec!["demo"];
     args.extend(rest);
-    run(&guest::demo_binary(), &args, &[("HOTCELL_CACHE_DIR", cache.path().join("cache").to_str().unwrap())])
+    run(&guest::demo_binary(), &args, &[("HOTCELL_CACHE_DIR", cache.to_str().unwrap())])
 }
 
 /// The revenue of the third quarter, computed here without any tool.

@@ -96,8 +96,9 @@ fn the_policies_of_the_examples_are_good() {
 
 #[test]
 fn doctor_says_what_works_and_what_is_missing() {
-    let cache = tempfile::tempdir().unwrap();
-    let environment = [("HOTCELL_CACHE_DIR", cache.path().join("cache").to_str().unwrap())];
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let environment = [("HOTCELL_CACHE_DIR", cache.to_str().unwrap())];
     let said = hotcell_tests::command::run(&guest::binary(), &["doctor", "--json"], &environment);
     assert_eq!(said.code, Some(0), "{said:?}");
     let text = said.json().to_string();

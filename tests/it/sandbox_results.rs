@@ -73,7 +73,8 @@ async fn definitions_are_asked_for_without_grants_and_under_limits() {
     let sandbox = sandbox();
     let services = Arc::new(Recorder::default());
     let tool = load(&sandbox, &health::control_tool());
-    let definitions = tool.definitions(CallLimits::default(), services.clone()).await.unwrap();
+    let definitions =
+        tool.definitions(CallLimits::default(), Arc::<Recorder>::clone(&services)).await.unwrap();
     assert_eq!(definitions.len(), 1);
     assert_eq!(definitions[0].name.as_str(), "t");
 
@@ -90,7 +91,8 @@ async fn log_records_and_progress_reach_the_host_capped() {
     let sandbox = sandbox();
     let logger = prepare(&sandbox, &guest::bytes("log-flood"));
     let services = Arc::new(Recorder::default());
-    let report = logger.call(Call::new(&logger, "log_flood", "{}").request, services.clone()).await;
+    let report =
+        logger.call(Call::new(&logger, "log_flood", "{}").request, Arc::<Recorder>::clone(&services)).await;
     assert_eq!(report.outcome, Outcome::Ok, "{report:?}");
     assert!(report.usage.log_records > 200, "{report:?}");
     let logs = services.logs();

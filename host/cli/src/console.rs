@@ -40,8 +40,8 @@ fn escape_json(text: String) -> String {
     }
     text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
         if obeyed(c) {
-            let units = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}"));
-            out.extend(units.collect::<Vec<_>>());
+            let mut units = [0; 2];
+            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
         } else {
             out.push(c);
         }
