@@ -105,16 +105,19 @@ pub(super) fn ended(report: &CallReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
-    fn the_script_calls_every_attack_and_no_other_tool_of_theirs() {
-        let script = include_str!("script.jsonl");
-        for attack in ATTACKS {
-            assert!(script.contains(&format!("\"name\": \"{}\"", attack.tool)), "{}", attack.tool);
-        }
-        let called = script.matches("\"name\": \"").count();
-        // Two spins more, seven calls for the task, and the three names of notes in arguments.
-        assert_eq!(called, ATTACKS.len() + 2 + 6 + 4, "a call of the script has no expectation");
+    fn the_script_calls_every_attack_and_otherwise_only_the_tools_of_the_task() {
+        let lines = include_str!("script.jsonl").lines().filter(|line| line.starts_with('{'));
+        let calls = lines.flat_map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["calls"].as_array().cloned().unwrap_or_default()
+        });
+        let called: BTreeSet<_> = calls.map(|call| call["name"].as_str().unwrap().to_owned()).collect();
+        let task = ["notes_list", "notes_read", "csv_query", "notes_write"];
+        let expected = ATTACKS.iter().map(|attack| attack.tool).chain(task);
+        assert_eq!(called, expected.map(str::to_owned).collect());
     }
 
     #[test]
