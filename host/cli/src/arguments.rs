@@ -68,6 +68,7 @@ pub(crate) struct Demo {
 #[derive(Debug, Args)]
 #[command(
     after_help = "A grant in front of the first --tool is for all tools, one behind a --tool for that tool.
+Without --tool, every component of the policy that has a `source` is used.
 
 Examples:
   hotcell run \"Summarise my notes\" --tool notes.wasm --grant files=./notes:/notes:ro
@@ -165,7 +166,7 @@ pub(crate) struct ToolInspect {
 #[command(after_help = "Exit code 0: outcome ok; 1: any other outcome; 2: wrong usage; 130: cancelled.
 
 Examples:
-  hotcell tool call text-stats.wasm --args text='How many words?'
+  hotcell tool call text-stats.wasm count --args text='How many words?'
   hotcell tool call text-stats.wasm count --args '{\"text\": \"one two\"}' --json
   hotcell tool call notes.wasm read --args @arguments.json --grant files=./notes:/notes:ro
   hotcell tool call slow.wasm work --timeout 500ms --memory 16MiB --fuel 1_000_000")]

@@ -17,10 +17,17 @@ pub(crate) struct InForce {
 impl PolicyOption {
     /// Reads the policy of `--policy`, else of HOTCELL_POLICY; without both the empty policy is in force.
     pub(crate) fn load(&self) -> Result<InForce, Complaint> {
-        let Some(file) = self.policy_file.clone().or_else(policy_from_environment) else {
-            return Ok(InForce::default());
+        let (file, typed) = match &self.policy_file {
+            Some(file) => (file.clone(), true),
+            None => match policy_from_environment() {
+                Some(file) => (file, false),
+                None => return Ok(InForce::default()),
+            },
         };
-        let policy = load_policy(&file)?;
+        let policy = load_policy(&file).map_err(|error| {
+            let complaint = Complaint::from(error);
+            if typed { complaint } else { complaint.help("HOTCELL_POLICY names this file") }
+        })?;
         Ok(InForce { policy, file: Some(file) })
     }
 }

@@ -90,5 +90,7 @@ fn open(path: &Path) -> Result<(Dir, PathBuf), SandboxError> {
     }
     let open = Dir::open_ambient_dir(&real, cap_std::ambient_authority())
         .map_err(|error| refuse(error.to_string()))?;
+    // Opening needs no permission to read; without it the guest would see a directory that is not there.
+    open.entries().map_err(|error| refuse(format!("it cannot be listed: {error}")))?;
     Ok((open, real))
 }
