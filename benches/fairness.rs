@@ -57,7 +57,7 @@ async fn measure(echo: &Prepared, naps: &Prepared) -> (Samples, Samples) {
         let echo = echo.clone();
         small.spawn(async move { latency(&echo, "t", "{}").await });
         let naps = naps.clone();
-        napping.spawn(async move { latency(&naps, "nap", r#"{"times":2,"milliseconds":1}"#).await });
+        napping.spawn(async move { latency(&naps, "nap", r#"{"times":2,"ms":1}"#).await });
     }
     let mut samples = (Samples::default(), Samples::default());
     samples.0.extend(small.join_all().await);
