@@ -19,10 +19,12 @@ fn revenue(csv: &str) -> String {
         .lines()
         .skip(1)
         .filter_map(|line| {
-            let fields: Vec<&str> = line.split(',').collect();
-            let [_, date, _, _, quantity, price] = fields[..] else { return None };
-            let cents: u64 = price.replace('.', "").parse().ok()?;
-            ("2026-07-01"..="2026-09-30").contains(&date).then_some(quantity.parse::<u64>().ok()? * cents)
+            // A product may be quoted and hold commas; what is needed stands left and right of it.
+            let date = line.split(',').nth(1)?;
+            let mut from_the_right = line.rsplit(',');
+            let cents: u64 = from_the_right.next()?.replace('.', "").parse().ok()?;
+            let quantity: u64 = from_the_right.next()?.parse().ok()?;
+            ("2026-07-01"..="2026-09-30").contains(&date).then_some(quantity * cents)
         })
         .sum();
     let text = format!("{}.{:02}", cents / 100, cents % 100);

@@ -19,7 +19,7 @@ fn an_endless_loop_is_a_deadline_on_time_with_plausible_fuel() {
     assert_eq!((said.code, &report["outcome"]), (Some(1), &"deadline".into()), "{said:?}");
     let total = report["usage"]["wall_us"]["total"].as_u64().unwrap();
     assert!((500_000..1_500_000).contains(&total), "{total} us");
-    assert!(report["usage"]["fuel"].as_u64().unwrap() > 100_000_000, "{report}");
+    assert!(report["usage"]["fuel"].as_u64().unwrap() > 10_000_000, "{report}");
 }
 
 #[test]

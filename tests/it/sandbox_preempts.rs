@@ -42,7 +42,8 @@ const LOOP: &str = "(loop (br 0)) (unreachable)";
 async fn an_endless_loop_ends_at_its_deadline_and_its_fuel_is_counted() {
     let report = stopped(&looping(&WatTool { call: LOOP, ..WatTool::default() }), "t").await;
     assert_eq!(report.phase, Some(Phase::Call));
-    assert!(report.usage.fuel > 100_000_000, "{} units in 300 ms", report.usage.fuel);
+    // A hundred times less than an idle machine burns, and a thousand times more than a count that is off.
+    assert!(report.usage.fuel > 1_000_000, "{} units in 300 ms", report.usage.fuel);
 }
 
 #[tokio::test]
