@@ -63,7 +63,7 @@ fn missing(version: &str, folder: &Path, reason: &str) -> String {
          help: without rustup or where its download is refused, build that library once from Debian's \
          packages `rust-src` (of exactly this rustc version) and `wasi-libc`, and name its folder in \
          CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS=\"-L DIR/lib -L native=DIR/lib/self-contained\"; \
-         docs/tool-authors.md shows each step",
+         docs/tool-authors.md lists the steps",
         folder.display()
     )
 }
