@@ -28,7 +28,7 @@ impl CallArguments {
             [one] if one == "-" => Self::json(read_text(stdin, "standard input")?, "standard input"),
             [one] if one.starts_with('@') => {
                 let path = one.trim_start_matches('@');
-                let file = std::fs::File::open(Path::new(path)).map_err(|error| {
+                let file = hotcell::open_regular_file(Path::new(path)).map_err(|error| {
                     Complaint::usage(format!("arguments file `{}` cannot be read", escape_control(path)))
                         .because(error)
                 })?;

@@ -50,6 +50,7 @@
 mod agent;
 mod environment;
 mod policy_file;
+mod regular_file;
 mod run_limits;
 mod tools;
 
@@ -74,6 +75,7 @@ mod self_check;
 pub use agent::{Agent, AgentBuilder, AgentError};
 pub use environment::cache_dir;
 pub use policy_file::{PolicyError, load_policy, policy_from_environment};
+pub use regular_file::open_regular_file;
 pub use run_limits::run_limits;
 pub use tools::{IntoOffers, OfferError};
 

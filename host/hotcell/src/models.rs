@@ -1,6 +1,5 @@
 //! From the name of a model to a model that can be asked.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +12,8 @@ use hotcell_providers::{
 };
 use secrecy::SecretString;
 use thiserror::Error;
+
+use crate::regular_file::open_regular_file;
 
 /// The model that is meant when nobody names one.
 pub const DEFAULT_MODEL: &str = "anthropic/claude-sonnet-4-6";
@@ -109,7 +110,7 @@ fn read_script(path: &Path) -> io::Result<String> {
     // One byte more than is allowed, so that the parser sees a script that is too long and says so.
     let limit = u64::try_from(MAX_SCRIPT_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     let mut text = String::new();
-    File::open(path)?.take(limit).read_to_string(&mut text)?;
+    open_regular_file(path)?.take(limit).read_to_string(&mut text)?;
     Ok(text)
 }
 

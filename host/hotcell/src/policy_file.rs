@@ -1,6 +1,5 @@
 //! Reading a policy from the file an operator names.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,8 @@ use hotcell_core::policy::Policy;
 use hotcell_core::policy::file::{MAX_POLICY_BYTES, PolicyErrors, PolicyFile};
 use hotcell_core::text::escape_control;
 use thiserror::Error;
+
+use crate::regular_file::open_regular_file;
 
 /// Says why a policy is not in force.
 #[derive(Debug, Error)]
@@ -38,13 +39,7 @@ pub fn load_policy(path: &Path) -> Result<Policy, PolicyError> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::Error::new(
-            io::ErrorKind::IsADirectory,
-            "it is a directory; name the file inside of it",
-        ));
-    }
+    let file = open_regular_file(path)?;
     // One byte more than is allowed, so that the parser sees a file that is too long and says so.
     let limit = u64::try_from(MAX_POLICY_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();

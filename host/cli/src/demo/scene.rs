@@ -134,7 +134,7 @@ fn read_csv(command: &Demo) -> Result<String, Complaint> {
     let Some(path) = &command.csv else { return Ok(ORDERS.to_owned()) };
     let shown = hotcell::text::escape_control(&path.to_string_lossy());
     let mut text = String::new();
-    std::fs::File::open(path)
+    hotcell::open_regular_file(path)
         .and_then(|file| file.take(MAX_CSV_BYTES + 1).read_to_string(&mut text))
         .map_err(|error| Complaint::usage(format!("CSV file `{shown}` cannot be read")).because(error))?;
     if u64::try_from(text.len()).is_ok_and(|bytes| bytes > MAX_CSV_BYTES) {

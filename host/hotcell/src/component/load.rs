@@ -1,7 +1,6 @@
 //! From a path or bytes to a component that fits the sandbox.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use hotcell_sandbox::LoadedComponent;
 
 use crate::error::{ComponentError, Warning};
 use crate::guest_services::DefinitionServices;
+use crate::regular_file::open_regular_file;
 use crate::sandbox::Parts;
 
 /// Bytes of a component that are read; a larger one is refused.
@@ -84,12 +84,8 @@ pub fn inspect_file(path: &Path) -> Result<Inspection, ComponentError> {
 /// The file cannot be read, is no regular file, or is too large.
 pub fn read_component(path: &Path) -> Result<Vec<u8>, ComponentError> {
     let unreadable = |source| ComponentError::Read { path: path.to_path_buf(), source };
-    let file = File::open(path).map_err(unreadable)?;
+    let file = open_regular_file(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
-    if metadata.is_dir() {
-        let reason = "it is a directory; name a `.wasm` file inside of it";
-        return Err(unreadable(io::Error::new(io::ErrorKind::IsADirectory, reason)));
-    }
     let too_large = |bytes| ComponentError::Component {
         name: path.display().to_string(),
         source: LoadError::TooLarge { bytes, limit: MAX_COMPONENT_BYTES },

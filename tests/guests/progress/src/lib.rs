@@ -26,7 +26,11 @@ mod tests {
     fn every_step_is_reported() {
         let called = Call::new(&super::TOOLS, "count_up", &json!({"steps": 2})).run();
         assert_eq!(called.result.unwrap().structured_text(), Some("2"));
-        let reports: Vec<_> = called.progress.into_iter().map(|report| (report.done, report.total, report.note)).collect();
-        assert_eq!(reports, [(1, Some(2), Some("step 1".to_owned())), (2, Some(2), Some("step 2".to_owned()))]);
+        let reports: Vec<_> =
+            called.progress.into_iter().map(|report| (report.done, report.total, report.note)).collect();
+        assert_eq!(
+            reports,
+            [(1, Some(2), Some("step 1".to_owned())), (2, Some(2), Some("step 2".to_owned()))]
+        );
     }
 }
