@@ -80,6 +80,21 @@ fn a_policy_with_mistakes_is_refused_whole_with_every_place_named() {
 }
 
 #[test]
+fn a_policy_whose_components_offer_one_name_twice_is_no_good() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = guest::path("text-stats").canonicalize().unwrap();
+    let entry = |name: &str| format!("[components.{name}]\nsource = {source:?}\n");
+    let path = folder.path().join("policy.toml");
+    std::fs::write(&path, format!("version = 1\n{}{}", entry("one"), entry("two"))).unwrap();
+    let said = hotcell(&["policy", "check", path.to_str().unwrap()]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.err.contains("also offers a tool `count`") && said.err.contains("prefix"), "{said:?}");
+    std::fs::write(&path, format!("version = 1\n{}{}prefix = \"two_\"\n", entry("one"), entry("two")))
+        .unwrap();
+    assert_eq!(hotcell(&["policy", "check", path.to_str().unwrap()]).code, Some(0));
+}
+
+#[test]
 fn the_policies_of_the_examples_are_good() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-tools");
     for tool in ["text-stats", "csv-query", "notes", "misbehave"] {

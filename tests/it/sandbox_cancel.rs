@@ -27,6 +27,19 @@ async fn dropping_the_call_stops_the_guest_and_returns_its_slot() {
 }
 
 #[tokio::test]
+async fn a_cancelled_call_says_what_it_used() {
+    let sandbox = sandbox();
+    let spin = prepare(&sandbox, &WatTool { call: LOOP, ..WatTool::default() }.build().unwrap());
+    let call = Call::new(&spin, "t", "{}").limits(|limits| limits.timeout = Duration::MAX);
+    let services = std::sync::Arc::new(hotcell_tests::services::Recorder::default());
+    let cancel = tokio::time::sleep(Duration::from_millis(100));
+    let report = spin.call_until(call.request, services, cancel).await;
+    assert_eq!(report.outcome, Outcome::Cancelled, "{report:?}");
+    assert!(report.usage.fuel > 100_000 && report.usage.wall_us.total >= 100_000, "{report:?}");
+    health::check(&sandbox, 64).await;
+}
+
+#[tokio::test]
 async fn shutting_down_ends_every_call_and_every_thread() {
     let sandbox = sandbox();
     let spin = prepare(&sandbox, &WatTool { call: LOOP, ..WatTool::default() }.build().unwrap());

@@ -36,6 +36,27 @@ async fn results_that_break_the_interface_are_invalid() {
 }
 
 #[tokio::test]
+async fn empty_blocks_and_the_words_of_a_failure_count_for_the_result_limit() {
+    let sandbox = sandbox();
+    // 50,000 blocks of no text, and a failure whose message has two million bytes.
+    let blocks =
+        "(i32.store (i32.const 1028) (i32.const 131072)) (i32.store (i32.const 1032) (i32.const 50000))
+        (i32.const 1024)";
+    let failure = "(i32.store8 (i32.const 1024) (i32.const 1)) (i32.store (i32.const 1044) (i32.const 65536))
+        (i32.store (i32.const 1048) (i32.const 2000000)) (i32.const 1024)";
+    for call in [blocks, failure] {
+        let tool = prepare(&sandbox, &WatTool { call, pages: 40, ..WatTool::default() }.build().unwrap());
+        let report = Call::new(&tool, "t", "{}").run(&tool).await;
+        assert_eq!(
+            (report.outcome, report.phase),
+            (Outcome::ResultTooLarge, Some(Phase::Lift)),
+            "{report:?}"
+        );
+        assert!(report.content.is_empty() && report.guest_message.is_none());
+    }
+}
+
+#[tokio::test]
 async fn text_that_is_not_utf8_and_json_that_is_none_are_invalid() {
     let sandbox = sandbox();
     let misbehave = prepare(&sandbox, &guest::bytes("misbehave"));

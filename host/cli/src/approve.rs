@@ -62,7 +62,11 @@ fn reach(grants: &Grants) -> Vec<String> {
             Access::ReadOnly => "can read",
             Access::ReadWrite => "can read and change",
         };
-        format!("  {access}: {} (as {})", escape_control(&files.host.to_string_lossy()), files.guest)
+        format!(
+            "  {access}: {} (as {})",
+            escape_control(&files.host.to_string_lossy()),
+            escape_control(&files.guest)
+        )
     });
     of_files.collect()
 }

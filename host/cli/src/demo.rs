@@ -42,10 +42,7 @@ const SYSTEM: &str = "You answer questions with the tools you have. Every number
 /// Sets the scene, runs the agent, and holds everything to what was expected.
 pub(crate) async fn run(command: &Demo) -> anyhow::Result<Exit> {
     let cancel = CancellationToken::new();
-    match interruptible(&cancel, play(command, &cancel)).await {
-        Some(exit) => exit,
-        None => Ok(Exit::Cancelled),
-    }
+    interruptible(&cancel, play(command, &cancel)).await
 }
 
 async fn play(command: &Demo, cancel: &CancellationToken) -> anyhow::Result<Exit> {

@@ -52,6 +52,11 @@ impl Complaint {
         Self::new(Exit::Failed, code, message)
     }
 
+    /// The person gave up.
+    pub(crate) fn cancelled(message: impl Into<String>) -> Self {
+        Self::new(Exit::Cancelled, "cancelled", message)
+    }
+
     fn new(exit: Exit, code: &'static str, message: impl Into<String>) -> Self {
         Self { exit, code, message: message.into(), help: Vec::new(), source: None }
     }

@@ -1,11 +1,12 @@
 //! `hotcell policy check`: whether a policy file is right, and fits the components it names.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use hotcell::policy::ComponentPolicy;
 use hotcell::policy::file::{PolicyErrors, Problem};
 use hotcell::text::escape_control;
-use hotcell::{Inspection, Policy, PolicyError, Terms, inspect_file, load_policy};
+use hotcell::{Inspection, Policy, PolicyError, Terms, ToolName, inspect_file, load_policy};
 use serde::Serialize;
 
 use crate::arguments::PolicyCheck;
@@ -87,6 +88,7 @@ fn refused(errors: &PolicyErrors) -> Vec<Finding> {
 
 fn check_components(policy: &Policy) -> (Vec<Finding>, Vec<String>) {
     let (mut problems, mut notes) = (Vec::new(), Vec::new());
+    let mut offered = BTreeMap::new();
     for (name, component) in &policy.components {
         check_directories(name, component, &mut problems);
         match &component.source {
@@ -94,10 +96,21 @@ fn check_components(policy: &Policy) -> (Vec<Finding>, Vec<String>) {
                 "component `{}` names no `source`, so its tools are not checked",
                 escape_control(name)
             )),
-            Some(source) => check_source(name, policy, source, (&mut problems, &mut notes)),
+            Some(source) => {
+                for tool in check_source(name, policy, source, (&mut problems, &mut notes)) {
+                    if let Some(other) = offered.insert(tool.clone(), name) {
+                        problems.push(clash(name, other, &tool));
+                    }
+                }
+            }
         }
     }
     (problems, notes)
+}
+
+fn clash(name: &str, other: &str, tool: &ToolName) -> Finding {
+    let message = format!("component `{}` also offers a tool `{tool}`", escape_control(other));
+    finding(name, "tools", message, "give one of the components a `prefix`, or the tool a `rename`")
 }
 
 fn finding(name: &str, key: &str, message: String, help: impl Into<String>) -> Finding {
@@ -113,12 +126,13 @@ fn check_directories(name: &str, component: &ComponentPolicy, problems: &mut Vec
     }
 }
 
+/// Checks one component and returns the names its tools are offered by.
 fn check_source(
     name: &str,
     policy: &Policy,
     source: &Path,
     (problems, notes): (&mut Vec<Finding>, &mut Vec<String>),
-) {
+) -> Vec<ToolName> {
     let inspection: Inspection = match inspect_file(source) {
         Ok(inspection) => inspection,
         Err(error) => {
@@ -126,7 +140,7 @@ fn check_source(
                 error.advice().unwrap_or_else(|| "correct the path; it starts at the policy file".into());
             let complaint = anyhow::Error::from(error);
             problems.push(finding(name, "source", format!("{complaint:#}"), advice));
-            return;
+            return Vec::new();
         }
     };
     if let Err(error) = inspection.check() {
@@ -137,7 +151,7 @@ fn check_source(
         Err(error) => {
             let advice = error.advice().unwrap_or_default();
             problems.push(finding(name, "digest", error.to_string(), advice));
-            return;
+            return Vec::new();
         }
     };
     match &inspection.definitions {
@@ -146,10 +160,16 @@ fn check_source(
                 let advice = error.advice().unwrap_or_default();
                 problems.push(finding(name, "tools", error.to_string(), advice));
             }
+            let own = definitions.iter().map(|tool| tool.name.as_str()).filter(|tool| terms.exposes(tool));
+            // A name that cannot be offered was a finding above.
+            own.filter_map(|tool| terms.offered_name(tool).ok()).collect()
         }
-        None => notes.push(format!(
-            "component `{}` has no embedded definitions, so its tools are not checked; `hotcell tool build` embeds them",
-            escape_control(name)
-        )),
+        None => {
+            notes.push(format!(
+                "component `{}` has no embedded definitions, so its tools are not checked; `hotcell tool build` embeds them",
+                escape_control(name)
+            ));
+            Vec::new()
+        }
     }
 }

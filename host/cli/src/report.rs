@@ -79,6 +79,7 @@ fn pretty(value: &serde_json::Value) -> String {
 /// How the call went, over several lines when it did not go well.
 pub(crate) fn explain(report: &CallReport, tool: &str) -> String {
     let mut lines = Vec::new();
+    let tool = escape_control(tool);
     if report.outcome.is_ok() {
         lines.push(format!("ok: {tool} ({})", spent(&report.usage)));
     } else {

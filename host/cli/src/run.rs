@@ -17,7 +17,7 @@ use crate::call_lines::{line, summary, table};
 use crate::component_source;
 use crate::console::{note, print_foreign, print_json};
 use crate::ending::{Complaint, Exit};
-use crate::interrupt::interruptible;
+use crate::interrupt::{interruptible, unless_cancelled};
 use crate::model_choice::choose_model;
 use crate::report::log_line;
 use crate::world::{World, add_grants, note_warning};
@@ -34,16 +34,12 @@ pub(crate) async fn run(command: &Run, matches: &ArgMatches) -> anyhow::Result<E
     let work = async {
         let policy = &in_force.policy;
         let world = World::new(policy, LimitOverrides::default())?;
-        let components = load_components(&world, command, matches, policy).await?;
+        let components = unless_cancelled(&cancel, load_components(&world, command, matches, policy)).await?;
         let agent = build(command, policy, model, &components, &world.log)?;
         let request = agent.request(prompt)?.cancel(cancel.clone());
         Ok(agent.run_request(request).await?)
     };
-    let done: Option<anyhow::Result<RunResult>> = interruptible(&cancel, work).await;
-    match done {
-        Some(result) => finish(command, result?),
-        None => Ok(Exit::Cancelled),
-    }
+    finish(command, interruptible(&cancel, work).await?)
 }
 
 fn build(

@@ -11,7 +11,7 @@ use crate::arguments::ToolCall;
 use crate::call_arguments::CallArguments;
 use crate::component_source;
 use crate::ending::{Complaint, Exit};
-use crate::interrupt::interruptible;
+use crate::interrupt::{interruptible, unless_cancelled};
 use crate::report::CallOutput;
 use crate::world::{World, add_grants, note_warning};
 
@@ -19,10 +19,7 @@ use crate::world::{World, add_grants, note_warning};
 pub(crate) async fn run(command: &ToolCall) -> anyhow::Result<Exit> {
     let arguments = CallArguments::read(&command.args, std::io::stdin().lock())?;
     let cancel = CancellationToken::new();
-    match interruptible(&cancel, call(command, &arguments, &cancel)).await {
-        Some(exit) => exit,
-        None => Ok(Exit::Cancelled),
-    }
+    interruptible(&cancel, call(command, &arguments, &cancel)).await
 }
 
 async fn call(
@@ -33,7 +30,7 @@ async fn call(
     let in_force = command.policy.load()?;
     let typed = command.limits.overrides();
     let world = World::new(&in_force.policy, typed)?;
-    let component = component_source::load(&world.sandbox, &command.file).await?;
+    let component = unless_cancelled(cancel, component_source::load(&world.sandbox, &command.file)).await?;
     note_warning(&component);
     let component = component.under(&in_force.policy).map_err(Complaint::from)?.limits(typed);
     let grants = add_grants(component.grants(), &command.grants)?;

@@ -157,7 +157,7 @@ pub fn check_guest_path(guest: &str) -> Result<(), String> {
     let normal = guest.strip_prefix('/').is_some_and(|rest| {
         rest.is_empty() || rest.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
     });
-    if normal && !guest.contains('\0') {
+    if normal && !guest.contains(char::is_control) {
         Ok(())
     } else {
         let guest = crate::text::escape_control(guest);

@@ -6,7 +6,6 @@ use std::time::Instant;
 use futures::future::BoxFuture;
 use hotcell_core::call::{CallReport, CallRequest};
 use hotcell_core::ids::Digest;
-use hotcell_core::outcome::{Outcome, Phase};
 use hotcell_core::tool::{CallContext, Definition, Tool, ToolKind};
 use hotcell_sandbox::Prepared;
 use serde_json::Value;
@@ -54,15 +53,7 @@ impl ComponentTool {
             log: Arc::clone(&self.log),
         });
         let request = self.request(ctx, arguments);
-        tokio::select! {
-            biased;
-            report = self.prepared.call(request, services) => report,
-            // The other branch is dropped, which stops the guest.
-            () = ctx.cancel.cancelled() => {
-                CallReport::new(Outcome::Cancelled, "the caller gave up on the call; the tool was stopped")
-                    .at(Phase::Call)
-            }
-        }
+        self.prepared.call_until(request, services, ctx.cancel.cancelled()).await
     }
 
     fn request(&self, ctx: &CallContext, arguments: &Value) -> CallRequest {

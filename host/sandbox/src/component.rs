@@ -21,6 +21,9 @@ use crate::guest::{Job, Request, Template};
 use crate::host::Host;
 use crate::sandbox::{Core, Place, Submission};
 
+/// The longest deadline of a call, so that adding it to the clock cannot overflow.
+const MAX_TIMEOUT: Duration = Duration::from_secs(366 * 24 * 3600);
+
 /// How long a component may take to name its tools.
 const DEFINITIONS_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -117,7 +120,7 @@ impl LoadedComponent {
             job: Job::Definitions,
             place: Place::GuestThread,
         };
-        match self.core.submit(submission).await {
+        match self.core.submit(submission, std::future::pending()).await {
             Reply::Definitions(raw) => raw.into_iter().map(check).collect(),
             Reply::Report(report) => Err(SandboxError::Definitions(report)),
         }
@@ -188,28 +191,39 @@ impl Prepared {
     /// The answer comes when the call ends or its deadline passes, whatever the guest does.
     /// Dropping the future stops the guest.
     pub async fn call(&self, request: CallRequest, services: Arc<dyn HostServices>) -> CallReport {
-        self.submit(request, services, Place::GuestThread).await
+        self.submit(request, services, (Place::GuestThread, std::future::pending())).await
+    }
+
+    /// Like [`Prepared::call`]; when `cancel` ends first, the guest is stopped and the report has the outcome
+    /// `cancelled` and says what was used.
+    pub async fn call_until(
+        &self,
+        request: CallRequest,
+        services: Arc<dyn HostServices>,
+        cancel: impl Future<Output = ()>,
+    ) -> CallReport {
+        self.submit(request, services, (Place::GuestThread, cancel)).await
     }
 
     /// Like [`Prepared::call`], without changing threads: the caller must be on a guest thread,
     /// see [`Sandbox::on_guest_thread`](crate::Sandbox::on_guest_thread). The answer waits for the guest
     /// to let go of the thread.
     pub async fn call_here(&self, request: CallRequest, services: Arc<dyn HostServices>) -> CallReport {
-        self.submit(request, services, Place::Here).await
+        self.submit(request, services, (Place::Here, std::future::pending())).await
     }
 
     async fn submit(
         &self,
         request: CallRequest,
         services: Arc<dyn HostServices>,
-        place: Place,
+        (place, cancel): (Place, impl Future<Output = ()>),
     ) -> CallReport {
         if request.component != self.digest {
             let message = format!("the call is for component {}, this is {}", request.component, self.digest);
             return CallReport::new(Outcome::Internal, message);
         }
         let bytes_in = u64::try_from(request.arguments.len()).unwrap_or(u64::MAX);
-        let timeout = request.limits.timeout.min(request.remaining);
+        let timeout = request.limits.timeout.min(request.remaining).min(MAX_TIMEOUT);
         let submission = Submission {
             template: Arc::clone(&self.template),
             units: self.units,
@@ -225,7 +239,7 @@ impl Prepared {
             }),
             place,
         };
-        let mut report = match self.core.submit(submission).await {
+        let mut report = match self.core.submit(submission, cancel).await {
             Reply::Report(report) => *report,
             Reply::Definitions(_) => {
                 CallReport::new(Outcome::Internal, "a call was answered with definitions")

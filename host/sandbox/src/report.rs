@@ -60,7 +60,7 @@ pub(crate) fn returned(call: &CallState, result: Result<RawOutput, RawFailure>) 
             Ok(report) => report,
             Err(report) => *report,
         },
-        Err(failure) => failed(failure),
+        Err(failure) => failed(call, failure),
     };
     report.usage = call.usage(Instant::now());
     report
@@ -83,22 +83,30 @@ fn content(call: &CallState, output: RawOutput) -> Result<CallReport, Box<CallRe
     Ok(report)
 }
 
+/// What a block counts besides what it holds, so that a list of empty ones has a size too.
+const BLOCK_BYTES: usize = 32;
+
+fn optional(text: Option<&str>) -> usize {
+    text.map_or(0, str::len)
+}
+
 fn size(output: &RawOutput) -> u64 {
-    let len = |text: &str| text.len();
-    let optional = |text: &Option<String>| text.as_deref().map_or(0, len);
     let blocks: usize = output
         .content
         .iter()
-        .map(|block| match block {
-            RawBlock::Json(text) | RawBlock::Other(Block::Text { text }) => text.len(),
-            RawBlock::Other(Block::Blob { media_type, bytes }) => media_type.len() + bytes.len(),
-            RawBlock::Other(Block::Link { uri, media_type, title }) => {
-                uri.len() + optional(media_type) + optional(title)
-            }
-            RawBlock::Other(_) => 0,
+        .map(|block| {
+            BLOCK_BYTES
+                + match block {
+                    RawBlock::Json(text) | RawBlock::Other(Block::Text { text }) => text.len(),
+                    RawBlock::Other(Block::Blob { media_type, bytes }) => media_type.len() + bytes.len(),
+                    RawBlock::Other(Block::Link { uri, media_type, title }) => {
+                        uri.len() + optional(media_type.as_deref()) + optional(title.as_deref())
+                    }
+                    RawBlock::Other(_) => 0,
+                }
         })
         .sum();
-    u64::try_from(blocks + optional(&output.structured)).unwrap_or(u64::MAX)
+    u64::try_from(blocks + optional(output.structured.as_deref())).unwrap_or(u64::MAX)
 }
 
 fn json(text: &str, place: &str) -> Result<Value, Box<CallReport>> {
@@ -124,7 +132,14 @@ fn depth(value: &Value) -> usize {
 
 const BROKEN_TOOL: &str = "the tool is broken; calling it again in the same way will not help";
 
-fn failed(failure: RawFailure) -> CallReport {
+fn failed(call: &CallState, failure: RawFailure) -> CallReport {
+    let bytes =
+        failure.message.len() + optional(failure.advice.as_deref()) + optional(failure.fault.code.as_deref());
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    call.meters.bytes_out.store(bytes, Ordering::Relaxed);
+    if bytes > call.limits.result_bytes {
+        return too_large(call, Some(bytes));
+    }
     let mut report = CallReport::new(Outcome::ToolError, format!("the tool failed: {}", failure.fault.fault));
     report.guest_message = Some(cap_bytes(&failure.message, GUEST_MESSAGE_BYTES).to_owned());
     if let Some(advice) = failure.advice {
@@ -193,7 +208,7 @@ fn classify(call: &CallState, error: &wasmtime::Error) -> CallReport {
         report.trap = None;
         return report;
     }
-    if !in_guest && trap.is_none() && call.phase() == Phase::Call {
+    if !in_guest && trap.is_none() && matches!(call.phase(), Phase::Call | Phase::Definitions) {
         return CallReport::new(
             Outcome::InvalidResult,
             "the result breaks the rules of the component interface",

@@ -242,8 +242,12 @@ impl Core {
         Ok(())
     }
 
-    /// Runs one guest and answers exactly once. Dropping the future stops the guest.
-    pub(crate) async fn submit(self: &Arc<Self>, submission: Submission) -> Reply {
+    /// Runs one guest and answers exactly once, at the latest when `cancel` ends. Dropping the future stops the guest.
+    pub(crate) async fn submit(
+        self: &Arc<Self>,
+        submission: Submission,
+        cancel: impl Future<Output = ()>,
+    ) -> Reply {
         let started = Instant::now();
         if let Err(error) = self.check_limits(&submission.limits) {
             let report = CallReport::new(Outcome::Internal, error.to_string()).at(Phase::Queue);
@@ -258,15 +262,26 @@ impl Core {
         let call = CallState::new(identity, submission.limits, started, sender);
         call.set_phase(Phase::Queue);
         self.deadlines.add(&call);
-        let cancel = CancelOnDrop { call: Some(Arc::clone(&call)), core: Arc::clone(self) };
+        let dropped = CancelOnDrop { call: Some(Arc::clone(&call)), core: Arc::clone(self) };
         let work = Work {
             template: submission.template,
             services: submission.services,
             job: submission.job,
             units: submission.units,
         };
-        let reply = self.admit_and_run(&call, work, submission.place, receiver).await;
-        cancel.disarm();
+        let answered = self.admit_and_run(&call, work, submission.place, receiver);
+        tokio::pin!(answered, cancel);
+        let reply = tokio::select! {
+            biased;
+            reply = &mut answered => reply,
+            () = &mut cancel => {
+                // Not just dropped: the answer says what the call has used.
+                self.deadlines.remove(&call);
+                call.stop(Stop::Cancelled);
+                answered.await
+            }
+        };
+        dropped.disarm();
         reply
     }
 
@@ -316,6 +331,7 @@ struct Work {
 
 /// Drives the guest to its end, gives back what it held, and answers unless somebody did.
 async fn drive(core: Arc<Core>, call: Arc<CallState>, permit: OwnedSemaphorePermit, work: Work) {
+    let answering = Answering(Arc::clone(&call));
     let existing = core.ticker.guest();
     let guest = run(work.template, Arc::clone(&call), work.services, work.job);
     let driven = GuestTask::new(Arc::clone(&call), Arc::clone(&core.queue), guest).await;
@@ -338,9 +354,26 @@ async fn drive(core: Arc<Core>, call: Arc<CallState>, permit: OwnedSemaphorePerm
         let has_run = call.meters.guest_ns.load(Ordering::Relaxed) > 0;
         observer.guest_gone(&GuestGone { call: &call.id, late, has_run });
     }
-    if let Some(sender) = call.take_reply() {
-        // The caller may have gone; then nobody waits for the answer.
-        drop(sender.send(reply));
+    answering.with(reply);
+}
+
+/// The duty to answer. Whoever drops it without an answer, as a panic does, still answers.
+struct Answering(Arc<CallState>);
+
+impl Answering {
+    fn with(self, reply: Reply) {
+        if let Some(sender) = self.0.take_reply() {
+            // The caller may have gone; then nobody waits for the answer.
+            drop(sender.send(reply));
+        }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        if let Some(sender) = self.0.take_reply() {
+            drop(sender.send(Reply::Report(Box::new(report::panicked(&self.0)))));
+        }
     }
 }
 

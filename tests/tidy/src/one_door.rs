@@ -26,11 +26,6 @@ const WITHOUT_TOOLS: [&str; 4] = ["host/compiler/", "host/sandbox/", "host/regis
 const OTHER_CALLS: &[(&str, &str, &str)] = &[
     ("host/cli/src/demo/heartbeat.rs", "door", "asks the door for the calls that show the host is awake"),
     ("host/cli/src/tool_call.rs", "door", "asks the door for one call without a run"),
-    (
-        "host/hotcell/src/component_tool.rs",
-        "prepared",
-        "the sandbox runs a component; the file implements the trait with it",
-    ),
 ];
 
 /// One call of a tool.
