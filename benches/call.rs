@@ -7,7 +7,7 @@
 mod call_interface;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use call_interface::{Block, Context, Failure, Output};
@@ -37,8 +37,9 @@ fn main() -> Result<()> {
     let (mut bare_times, mut in_place, mut hop) =
         (Samples::default(), Samples::default(), Samples::default());
     for _ in 0..ROUNDS {
-        bare_times.extend(runtime.block_on(bare_calls(&sandbox, &bare, &arguments))?);
-        in_place.extend(runtime.block_on(calls_in_place(&sandbox, &product, &arguments))?);
+        let (without, with) = runtime.block_on(round_in_place(&sandbox, &bare, &product, &arguments))?;
+        bare_times.extend(without);
+        in_place.extend(with);
         runtime.block_on(calls_with_hop(&product, &arguments, &mut hop));
     }
     let ratio = |samples: &Samples| micros(samples.percentile(50)) / micros(bare_times.percentile(50));
@@ -54,35 +55,24 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// On a guest thread as well: an allocator serves the first thread of a process faster than others.
-async fn bare_calls(
+/// Both kinds of calls on the same guest thread: allocator and processor are not equally fast for all threads.
+async fn round_in_place(
     sandbox: &Sandbox,
     bare: &Arc<Bare>,
+    product: &Prepared,
     arguments: &str,
-) -> Result<Vec<std::time::Duration>> {
-    let (bare, arguments) = (Arc::clone(bare), arguments.to_owned());
+) -> Result<(Vec<Duration>, Vec<Duration>)> {
+    let request = Call::new(product, "t", arguments).request;
+    let (bare, product) = (Arc::clone(bare), product.clone());
+    let services: Arc<dyn HostServices> = Arc::new(Recorder::default());
     let times = sandbox.on_guest_thread(async move {
+        let mut bare_times = Vec::with_capacity(CALLS);
         let mut times = Vec::with_capacity(CALLS);
         for _ in 0..CALLS {
             let begin = Instant::now();
-            bare.call(&arguments)?;
-            times.push(begin.elapsed());
+            bare.call(&request.arguments)?;
+            bare_times.push(begin.elapsed());
         }
-        Ok(times)
-    });
-    times.await?.map_err(plain)
-}
-
-async fn calls_in_place(
-    sandbox: &Sandbox,
-    product: &Prepared,
-    arguments: &str,
-) -> Result<Vec<std::time::Duration>> {
-    let request = Call::new(product, "t", arguments).request;
-    let product = product.clone();
-    let services: Arc<dyn HostServices> = Arc::new(Recorder::default());
-    let times = sandbox.on_guest_thread(async move {
-        let mut times = Vec::with_capacity(CALLS);
         for _ in 0..CALLS {
             let request = request.clone();
             let begin = Instant::now();
@@ -90,9 +80,9 @@ async fn calls_in_place(
             times.push(begin.elapsed());
             assert!(report.outcome.is_ok(), "{report:?}");
         }
-        times
+        Ok((bare_times, times))
     });
-    Ok(times.await?)
+    times.await?.map_err(plain)
 }
 
 async fn calls_with_hop(product: &Prepared, arguments: &str, times: &mut Samples) {
