@@ -13,6 +13,7 @@ use hotcell_core::outcome::Phase;
 use tokio::sync::oneshot;
 
 use crate::abi::RawDefinition;
+use crate::output::Output;
 
 /// Why a call must end although its guest has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,7 @@ pub(crate) struct CallState {
     /// Orders calls whose deadlines are equal.
     pub(crate) serial: u64,
     pub(crate) meters: Meters,
+    pub(crate) output: Output,
     stop: AtomicU8,
     phase: AtomicU8,
     reply: Mutex<Option<oneshot::Sender<Reply>>>,
@@ -98,6 +100,7 @@ impl CallState {
             limits,
             started,
             meters: Meters::default(),
+            output: Output::default(),
             stop: AtomicU8::new(0),
             phase: AtomicU8::new(0),
             reply: Mutex::new(Some(reply)),

@@ -50,9 +50,19 @@ impl OpenGrants {
         Ok(Self { directories, env })
     }
 
-    /// Gives them to a guest.
-    pub(crate) fn add_to(&self, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
+    /// Whether there is a directory among them.
+    pub(crate) fn has_directories(&self) -> bool {
+        !self.directories.is_empty()
+    }
+
+    /// Gives the environment to a guest.
+    pub(crate) fn add_env_to(&self, wasi: &mut WasiCtxBuilder) {
         wasi.envs(&self.env);
+    }
+
+    /// Gives everything to a guest.
+    pub(crate) fn add_to(&self, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
+        self.add_env_to(wasi);
         for directory in &self.directories {
             wasi.preopened_dir(directory.reopen(), &directory.guest, directory.permissions)?;
         }

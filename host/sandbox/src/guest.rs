@@ -13,7 +13,6 @@ use crate::abi::{Abi, Input, RawDefinition, RawFailure, RawOutput};
 use crate::call_state::{CallState, Stop, add_time};
 use crate::grants::OpenGrants;
 use crate::host::Host;
-use crate::output::Output;
 
 /// Fuel after which a guest gives the host a look at its meter. Without it the count of a stopped guest
 /// is wrong by orders of magnitude, because the engine keeps it in a register while the guest computes.
@@ -64,20 +63,19 @@ pub(crate) async fn run(
     services: Arc<dyn HostServices>,
     job: Job,
 ) -> GuestEnd {
-    let output = Output::new(Arc::clone(&call));
-    match run_in_store(&template, &call, &services, (&output, &job)).await {
+    match run_in_store(&template, &call, &services, &job).await {
         Ok(end) => end,
-        Err(error) => GuestEnd::Failed { error, stderr_tail: output.stderr_tail() },
+        Err(error) => GuestEnd::Failed { error, stderr_tail: call.output.stderr_tail() },
     }
 }
 
 async fn run_in_store(
-    template: &Template,
+    template: &Arc<Template>,
     call: &Arc<CallState>,
     services: &Arc<dyn HostServices>,
-    (output, job): (&Arc<Output>, &Job),
+    job: &Job,
 ) -> wasmtime::Result<GuestEnd> {
-    let host = Host::new(call, services, &template.grants, output)?;
+    let host = Host::new(call, services, template)?;
     let mut store = Store::new(&template.engine, host);
     arm(&mut store, call)?;
     let result = instantiate_and_call(template, call, &mut store, job).await;

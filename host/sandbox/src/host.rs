@@ -11,8 +11,9 @@ use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder, 
 
 use crate::call_state::CallState;
 use crate::grants::OpenGrants;
+use crate::guest::Template;
 use crate::limiter::Limiter;
-use crate::output::Output;
+use crate::output;
 
 /// The smallest step a guest's clocks show; finer ones help to spy on neighbours.
 const CLOCK_STEP: Duration = Duration::from_millis(1);
@@ -23,7 +24,9 @@ pub(crate) struct Host {
     pub(crate) services: Arc<dyn HostServices>,
     pub(crate) limiter: Limiter,
     pub(crate) logged: u32,
-    wasi: WasiCtx,
+    /// Made when the guest first asks for something of it: many tools never do, and it costs as much as a store.
+    wasi: Option<Box<WasiCtx>>,
+    template: Arc<Template>,
     table: ResourceTable,
 }
 
@@ -31,17 +34,14 @@ impl Host {
     pub(crate) fn new(
         call: &Arc<CallState>,
         services: &Arc<dyn HostServices>,
-        grants: &OpenGrants,
-        output: &Arc<Output>,
+        template: &Arc<Template>,
     ) -> wasmtime::Result<Self> {
-        let mut wasi = WasiCtx::builder();
-        wasi.stdout(output.stdout())
-            .stderr(output.stderr())
-            .allow_tcp(false)
-            .allow_udp(false)
-            .allow_ip_name_lookup(false);
-        clocks_and_randomness(&mut wasi, call, services);
-        grants.add_to(&mut wasi)?;
+        // Opening a directory can fail, and only here is somebody to tell.
+        let wasi = if template.grants.has_directories() {
+            Some(Box::new(context(call, services, &template.grants)?))
+        } else {
+            None
+        };
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(call.limits.wasi_handles).unwrap_or(usize::MAX));
         Ok(Self {
@@ -49,26 +49,51 @@ impl Host {
             services: Arc::clone(services),
             limiter: Limiter::new(Arc::clone(call)),
             logged: 0,
-            wasi: wasi.build(),
+            wasi,
+            template: Arc::clone(template),
             table,
         })
     }
 }
 
-fn clocks_and_randomness(wasi: &mut WasiCtxBuilder, call: &Arc<CallState>, services: &Arc<dyn HostServices>) {
+fn context(
+    call: &Arc<CallState>,
+    services: &Arc<dyn HostServices>,
+    grants: &OpenGrants,
+) -> wasmtime::Result<WasiCtx> {
+    let mut wasi = closed(call, services);
+    grants.add_to(&mut wasi)?;
+    Ok(wasi.build())
+}
+
+/// A context that reaches nothing but its own output, coarse clocks and randomness.
+fn closed(call: &Arc<CallState>, services: &Arc<dyn HostServices>) -> WasiCtxBuilder {
     let mut seed = [0_u8; 16];
     services.random(&mut seed);
-    wasi.wall_clock(WallClock(Arc::clone(services)))
+    let mut wasi = WasiCtx::builder();
+    wasi.stdout(output::stdout(call))
+        .stderr(output::stderr(call))
+        .allow_tcp(false)
+        .allow_udp(false)
+        .allow_ip_name_lookup(false)
+        .wall_clock(WallClock(Arc::clone(services)))
         .monotonic_clock(MonotonicClock(call.started))
         .secure_random(Random(Arc::clone(services)))
         .insecure_random(Random(Arc::clone(services)))
         .insecure_random_seed(u128::from_ne_bytes(seed))
         .max_random_size(call.limits.random_bytes);
+    wasi
 }
 
 impl WasiView for Host {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        let Self { wasi, call, services, template, table, .. } = self;
+        let ctx = wasi.get_or_insert_with(|| {
+            let mut wasi = closed(call, services);
+            template.grants.add_env_to(&mut wasi);
+            Box::new(wasi.build())
+        });
+        WasiCtxView { ctx, table }
     }
 }
 

@@ -16,10 +16,9 @@ const TAIL_BYTES: usize = 4 << 10;
 /// How much a guest may write at a time; the engine's own constant for streams.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// What one call wrote.
-#[derive(Debug)]
+/// What one call wrote; part of the call's state, since every call has one and most write nothing.
+#[derive(Debug, Default)]
 pub(crate) struct Output {
-    call: Arc<CallState>,
     kept: Mutex<Kept>,
 }
 
@@ -37,41 +36,40 @@ enum Stream {
     Err,
 }
 
+/// Standard output of a call.
+pub(crate) fn stdout(call: &Arc<CallState>) -> Sink {
+    Sink { call: Arc::clone(call), stream: Stream::Out }
+}
+
+/// Standard error of a call.
+pub(crate) fn stderr(call: &Arc<CallState>) -> Sink {
+    Sink { call: Arc::clone(call), stream: Stream::Err }
+}
+
 impl Output {
-    pub(crate) fn new(call: Arc<CallState>) -> Arc<Self> {
-        Arc::new(Self { call, kept: Mutex::new(Kept::default()) })
-    }
-
-    pub(crate) fn stdout(self: &Arc<Self>) -> Sink {
-        Sink { output: Arc::clone(self), stream: Stream::Out }
-    }
-
-    pub(crate) fn stderr(self: &Arc<Self>) -> Sink {
-        Sink { output: Arc::clone(self), stream: Stream::Err }
-    }
-
-    fn write(&self, stream: Stream, bytes: &[u8]) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let limit = usize::try_from(self.call.limits.output_bytes).unwrap_or(usize::MAX);
-        let room = limit.saturating_sub(kept.stdout.len() + kept.stderr.len()).min(bytes.len());
-        let (keep, drop) = bytes.split_at(room);
-        match stream {
-            Stream::Out => kept.stdout.extend_from_slice(keep),
-            Stream::Err => {
-                kept.stderr.extend_from_slice(keep);
-                keep_tail(&mut kept.stderr_tail, bytes);
-            }
-        }
-        let count = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        self.call.meters.output_bytes.fetch_add(count(bytes), Ordering::Relaxed);
-        self.call.meters.output_dropped.fetch_add(count(drop), Ordering::Relaxed);
-    }
-
     /// The end of standard error; nothing when nothing was written.
     pub(crate) fn stderr_tail(&self) -> Option<String> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         (!kept.stderr_tail.is_empty()).then(|| String::from_utf8_lossy(&kept.stderr_tail).into_owned())
     }
+}
+
+/// Keeps what fits, counts everything.
+fn write(call: &CallState, stream: Stream, bytes: &[u8]) {
+    let mut kept = call.output.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let limit = usize::try_from(call.limits.output_bytes).unwrap_or(usize::MAX);
+    let room = limit.saturating_sub(kept.stdout.len() + kept.stderr.len()).min(bytes.len());
+    let (keep, drop) = bytes.split_at(room);
+    match stream {
+        Stream::Out => kept.stdout.extend_from_slice(keep),
+        Stream::Err => {
+            kept.stderr.extend_from_slice(keep);
+            keep_tail(&mut kept.stderr_tail, bytes);
+        }
+    }
+    let count = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    call.meters.output_bytes.fetch_add(count(bytes), Ordering::Relaxed);
+    call.meters.output_dropped.fetch_add(count(drop), Ordering::Relaxed);
 }
 
 fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
@@ -80,10 +78,10 @@ fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
     tail.drain(..excess);
 }
 
-/// One end of an [`Output`].
+/// One of the two streams, as the guest writes to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
-    output: Arc<Output>,
+    call: Arc<CallState>,
     stream: Stream,
 }
 
@@ -106,7 +104,7 @@ impl StdoutStream for Sink {
 
 impl OutputStream for Sink {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.output.write(self.stream, &bytes);
+        write(&self.call, self.stream, &bytes);
         Ok(())
     }
 

@@ -2,8 +2,10 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use hotcell_core::artifact::Artifact;
@@ -269,18 +271,7 @@ impl Core {
             job: submission.job,
             units: submission.units,
         };
-        let answered = self.admit_and_run(&call, work, submission.place, receiver);
-        tokio::pin!(answered, cancel);
-        let reply = tokio::select! {
-            biased;
-            reply = &mut answered => reply,
-            () = &mut cancel => {
-                // Not just dropped: the answer says what the call has used.
-                self.deadlines.remove(&call);
-                call.stop(Stop::Cancelled);
-                answered.await
-            }
-        };
+        let reply = self.admit_and_run(&call, work, submission.place, (receiver, cancel)).await;
         dropped.disarm();
         reply
     }
@@ -290,34 +281,67 @@ impl Core {
         call: &Arc<CallState>,
         work: Work,
         place: Place,
-        mut receiver: oneshot::Receiver<Reply>,
+        (receiver, cancel): (oneshot::Receiver<Reply>, impl Future<Output = ()>),
     ) -> Reply {
-        let slots = Arc::clone(&self.slots);
-        let permit = match Arc::clone(&slots).try_acquire_many_owned(work.units) {
+        let answered = Answered { call, deadlines: &self.deadlines, receiver };
+        tokio::pin!(answered, cancel);
+        let permit = match Arc::clone(&self.slots).try_acquire_many_owned(work.units) {
             Ok(permit) => permit,
             Err(_all_taken_or_closed) => {
-                let admitted = tokio::select! {
+                let slots = Arc::clone(&self.slots);
+                tokio::select! {
                     biased;
-                    reply = &mut receiver => return answer(call, reply),
-                    permit = slots.acquire_many_owned(work.units) => permit,
-                };
-                match admitted {
-                    Ok(permit) => permit,
-                    Err(_closed) => return answer(call, receiver.await),
+                    reply = answered.as_mut().or_cancelled(cancel.as_mut()) => return reply,
+                    permit = slots.acquire_many_owned(work.units) => match permit {
+                        Ok(permit) => permit,
+                        Err(_closed) => return answered.await,
+                    },
                 }
             }
         };
         let admitted = Instant::now();
         crate::call_state::add_time(&call.meters.queue_ns, admitted - call.started);
-        let guest = drive(Arc::clone(self), Arc::clone(call), permit, work);
         match place {
             Place::GuestThread => {
                 // The runtime owns the task, and whatever ends the call wakes it; see `GuestTask`.
-                drop(self.handle.spawn(guest));
+                drop(self.handle.spawn(drive(Arc::clone(self), Arc::clone(call), (permit, admitted), work)));
             }
-            Place::Here => guest.await,
+            Place::Here => drive(Arc::clone(self), Arc::clone(call), (permit, admitted), work).await,
         }
-        answer(call, receiver.await)
+        answered.or_cancelled(cancel).await
+    }
+}
+
+/// The answer to come.
+struct Answered<'a> {
+    call: &'a CallState,
+    deadlines: &'a Deadlines,
+    receiver: oneshot::Receiver<Reply>,
+}
+
+impl Future for Answered<'_> {
+    type Output = Reply;
+
+    fn poll(mut self: Pin<&mut Self>, ctx: &mut Context<'_>) -> Poll<Reply> {
+        let call = self.call;
+        // Without a sender the runtime was shut down under the call.
+        let closed = |_error| Reply::Report(Box::new(report::stopped(call, Stop::Shutdown)));
+        Pin::new(&mut self.receiver).poll(ctx).map(|reply| reply.unwrap_or_else(closed))
+    }
+}
+
+impl Answered<'_> {
+    /// The answer; when `cancel` ends first, the call is stopped and the answer says what it has used.
+    async fn or_cancelled(mut self: Pin<&mut Self>, cancel: Pin<&mut impl Future<Output = ()>>) -> Reply {
+        tokio::select! {
+            biased;
+            reply = self.as_mut() => reply,
+            () = cancel => {
+                self.deadlines.remove(self.call);
+                self.call.stop(Stop::Cancelled);
+                self.await
+            }
+        }
     }
 }
 
@@ -330,11 +354,16 @@ struct Work {
 }
 
 /// Drives the guest to its end, gives back what it held, and answers unless somebody did.
-async fn drive(core: Arc<Core>, call: Arc<CallState>, permit: OwnedSemaphorePermit, work: Work) {
+async fn drive(
+    core: Arc<Core>,
+    call: Arc<CallState>,
+    (permit, admitted): (OwnedSemaphorePermit, Instant),
+    work: Work,
+) {
     let answering = Answering(Arc::clone(&call));
     let existing = core.ticker.guest();
     let guest = run(work.template, Arc::clone(&call), work.services, work.job);
-    let driven = GuestTask::new(Arc::clone(&call), Arc::clone(&core.queue), guest).await;
+    let driven = GuestTask::new(Arc::clone(&call), Arc::clone(&core.queue), guest, admitted).await;
     core.deadlines.remove(&call);
     drop(permit);
     drop(existing);
@@ -375,11 +404,6 @@ impl Drop for Answering {
             drop(sender.send(Reply::Report(Box::new(report::panicked(&self.0)))));
         }
     }
-}
-
-/// The answer, or what stands for it when the runtime was shut down under the call.
-fn answer(call: &CallState, reply: Result<Reply, oneshot::error::RecvError>) -> Reply {
-    reply.unwrap_or_else(|_closed| Reply::Report(Box::new(report::stopped(call, Stop::Shutdown))))
 }
 
 /// Stops the guest when the caller's future is dropped before the answer.
