@@ -57,6 +57,19 @@ async fn empty_blocks_and_the_words_of_a_failure_count_for_the_result_limit() {
 }
 
 #[tokio::test]
+async fn a_function_of_another_signature_is_refused_when_the_component_is_loaded() {
+    let text = br#"(component
+        (core module $m (func (export "call") (result i32) (i32.const 0)))
+        (core instance $i (instantiate $m))
+        (func $f (result u32) (canon lift (core func $i "call")))
+        (instance $tools (export "definitions" (func $f)) (export "call" (func $f)))
+        (export "hotcell:tool/tools@0.1.0" (instance $tools)))"#;
+    let component = wat::parse_bytes(text).unwrap();
+    let error = sandbox().load(&hotcell_tests::call::compile(&component)).unwrap_err().to_string();
+    assert!(error.contains("`definitions`") && error.contains("found () -> u32"), "{error}");
+}
+
+#[tokio::test]
 async fn text_that_is_not_utf8_and_json_that_is_none_are_invalid() {
     let sandbox = sandbox();
     let misbehave = prepare(&sandbox, &guest::bytes("misbehave"));

@@ -8,6 +8,7 @@ use wasmtime::component::{Component, ComponentExportIndex, Instance};
 use crate::error::SandboxError;
 use crate::host::Host;
 
+mod signature;
 mod v0_1;
 
 /// A definition as the guest wrote it; nothing in it has been checked.
@@ -79,12 +80,21 @@ impl Abi {
             );
             return Err(SandboxError::NotATool { reason });
         };
-        let find = |name: &str| {
-            component.get_export(Some(&interface), name).map(|(_, index)| index).ok_or_else(|| {
-                SandboxError::NotATool { reason: format!("`{}` has no function `{name}`", v0_1::INTERFACE) }
-            })
+        let find = |(name, expected): (&str, &str)| {
+            let not_a_tool = |reason| SandboxError::NotATool { reason };
+            let (item, index) = component
+                .get_export(Some(&interface), name)
+                .ok_or_else(|| not_a_tool(format!("`{}` has no function `{name}`", v0_1::INTERFACE)))?;
+            match signature::signature(&item) {
+                Some(found) if found == expected => Ok(index),
+                found => Err(not_a_tool(format!(
+                    "`{name}` of `{}` is not the function of that version: expected {expected}, found {}",
+                    v0_1::INTERFACE,
+                    found.as_deref().unwrap_or("no function"),
+                ))),
+            }
         };
-        Ok(Self::V0_1(Exports { definitions: find("definitions")?, call: find("call")? }))
+        Ok(Self::V0_1(Exports { definitions: find(v0_1::DEFINITIONS)?, call: find(v0_1::CALL)? }))
     }
 
     pub(crate) async fn call(

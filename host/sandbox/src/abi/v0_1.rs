@@ -11,6 +11,29 @@ use crate::host::Host;
 
 pub(super) const INTERFACE: &str = "hotcell:tool/tools@0.1.0";
 
+/// The function that names the tools, and its signature.
+pub(super) const DEFINITIONS: (&str, &str) = (
+    "definitions",
+    "() -> list<record{name: string, title: option<string>, description: string, input-schema: string, \
+     output-schema: option<string>, hints: record{read-only: option<bool>, destructive: option<bool>, \
+     idempotent: option<bool>, open-world: option<bool>}, timeout-ms: option<u32>, examples: list<string>, \
+     attributes: list<record{key: string, value: string}>}>",
+);
+
+/// The function that runs a tool, and its signature.
+pub(super) const CALL: (&str, &str) = (
+    "call",
+    "(string, string, record{call-id: string, idempotency-key: option<string>, session: option<string>, \
+     attributes: list<record{key: string, value: string}>}) -> \
+     result<record{content: list<variant{text: string, json: string, \
+     blob: record{media-type: string, bytes: list<u8>}, \
+     link: record{uri: string, media-type: option<string>, title: option<string>}}>, \
+     structured: option<string>, attributes: list<record{key: string, value: string}>}, \
+     record{fault: enum{invalid-input, not-found, denied, unauthenticated, conflict, rate-limited, upstream, \
+     unavailable, cancelled, internal}, code: option<string>, message: string, advice: option<string>, \
+     retry-after-ms: option<u32>, effect-possible: bool, attributes: list<record{key: string, value: string}>}>",
+);
+
 #[derive(Debug, ComponentType, Lift, Lower)]
 #[component(record)]
 struct Attribute {
