@@ -77,7 +77,7 @@ fn refused(package: &str, source: hotcell::LoadError) -> Complaint {
 }
 
 fn note_output(component: &Component) {
-    if let Some(warning) = component.warning() {
+    for warning in component.warnings() {
         note(format_args!("warning: {warning}"));
     }
 }

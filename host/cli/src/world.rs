@@ -56,7 +56,7 @@ fn largest_limits(policy: &Policy, typed: LimitOverrides) -> CallLimits {
 
 /// Shows what did not work as it should while a component was loaded.
 pub(crate) fn note_warning(component: &Component) {
-    if let Some(warning) = component.warning() {
+    for warning in component.warnings() {
         note(format_args!("warning: {warning}"));
     }
 }

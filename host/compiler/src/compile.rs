@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use hotcell_core::artifact::{Artifact, ArtifactHeader};
@@ -111,7 +111,7 @@ impl Compiler {
                 supervise::Worker { program, args, scratch, limits: &self.limits, engine: fingerprint }
                     .compile(component)?
             }
-            Compile::InProcess => compile_here(engine, component)?.into(),
+            Compile::InProcess => compile_here(engine, component)?,
         };
         Ok(trust_compiler(header(fingerprint, Digest::of(component)), code))
     }
@@ -147,7 +147,7 @@ fn refused(reason: &str) -> CompileError {
 }
 
 #[expect(unsafe_code, reason = "the one place where compiler output becomes an artifact")]
-fn trust_compiler(header: ArtifactHeader, code: Arc<[u8]>) -> Artifact {
+fn trust_compiler(header: ArtifactHeader, code: Vec<u8>) -> Artifact {
     // SAFETY: the code comes from `compile_here` for this very component and engine: either directly, or
     // over a file that only this process and the compile process it started could open, whose length and
     // digest are those that the process reported. Native code must be marked as such somewhere, and this is where

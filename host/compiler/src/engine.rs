@@ -9,6 +9,7 @@ use wasmtime::{
     Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures,
 };
 
+use crate::cpu;
 use crate::error::CompileError;
 
 /// The settings of [`UNTRUSTED`] for wasmtime; what no profile may change is set here.
@@ -56,7 +57,13 @@ pub(crate) fn engine_fingerprint(engine: &Engine) -> String {
 
 /// The header of an artifact of this engine.
 pub(crate) fn header(engine: &str, source: Digest) -> ArtifactHeader {
-    ArtifactHeader { source, engine: engine.to_owned(), target: target(), format: ARTIFACT_FORMAT }
+    ArtifactHeader {
+        source,
+        engine: engine.to_owned(),
+        target: target(),
+        cpu: cpu::features(),
+        format: ARTIFACT_FORMAT,
+    }
 }
 
 /// What this program was compiled for; artifacts are for the same.

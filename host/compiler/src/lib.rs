@@ -11,6 +11,7 @@
 
 pub mod cache;
 pub mod compile;
+mod cpu;
 pub mod definitions;
 mod engine;
 pub mod error;
@@ -20,7 +21,7 @@ mod protocol;
 mod recognise;
 pub mod worker;
 
-pub use cache::ArtifactCache;
+pub use cache::{ArtifactCache, CacheAccess, CacheLimits, CacheOptions, CacheState, Lookup};
 pub use compile::{Compile, CompileLimits, Compiler};
 pub use definitions::{embed_definitions, read_definitions};
 pub use error::{CompileError, FileKind, LoadError};

@@ -13,14 +13,17 @@ pub struct ArtifactHeader {
     pub source: Digest,
     /// Version and settings of the engine; another engine refuses the artifact.
     pub engine: String,
-    /// The target triple.
+    /// The processor's family and the operating system.
     pub target: String,
+    /// The features of the processor that the code may use; on a processor without them it would be illegal
+    /// instructions, so a machine with other features refuses it.
+    pub cpu: String,
     /// The version of our own format.
     pub format: u32,
 }
 
 /// The version of [`ArtifactHeader`] and what surrounds it.
-pub const ARTIFACT_FORMAT: u32 = 1;
+pub const ARTIFACT_FORMAT: u32 = 2;
 
 /// Native code made by our own compiler from a component.
 ///
@@ -29,7 +32,8 @@ pub const ARTIFACT_FORMAT: u32 = 1;
 #[derive(Debug, Clone)]
 pub struct Artifact {
     header: ArtifactHeader,
-    code: Arc<[u8]>,
+    /// A vector and not a slice, because what was read from a file becomes this without a copy.
+    code: Arc<Vec<u8>>,
 }
 
 impl Artifact {
@@ -43,8 +47,8 @@ impl Artifact {
         unsafe_code,
         reason = "declares a contract that the type system cannot check: the origin of native code"
     )]
-    pub unsafe fn from_compiler(header: ArtifactHeader, code: Arc<[u8]>) -> Self {
-        Self { header, code }
+    pub unsafe fn from_compiler(header: ArtifactHeader, code: Vec<u8>) -> Self {
+        Self { header, code: Arc::new(code) }
     }
 
     /// What it was made from.

@@ -40,7 +40,7 @@ pub struct Component {
     loaded: LoadedComponent,
     definitions: Arc<[Definition]>,
     source: DefinitionSource,
-    warning: Option<Warning>,
+    warnings: Arc<[Warning]>,
     log: Arc<dyn LogSink>,
     sandbox: Sandbox,
     grants: Grants,
@@ -79,7 +79,7 @@ impl Component {
             loaded: loaded.component,
             definitions: definitions.into(),
             source,
-            warning: loaded.warning,
+            warnings: loaded.warnings.into(),
             log: Arc::clone(&sandbox.parts.log),
             sandbox: sandbox.clone(),
             grants: Grants::default(),
@@ -134,8 +134,8 @@ impl Component {
 
     /// What did not work as it should while loading and stopped nothing, such as a cache that cannot be written.
     #[must_use]
-    pub fn warning(&self) -> Option<&Warning> {
-        self.warning.as_ref()
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// What it may reach.

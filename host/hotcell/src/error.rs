@@ -177,6 +177,12 @@ pub enum Warning {
         "compiled components are not kept: set HOTCELL_CACHE_DIR, XDG_CACHE_HOME or HOME to an absolute path"
     )]
     NoCacheDir,
+    /// Somebody else wrote into the cache.
+    #[error(
+        "an entry of the cache of compiled components was not what hotcell wrote; it was removed and the component \
+         compiled again. If you did not change it, somebody else can write there"
+    )]
+    CacheEntry,
     /// The cache cannot be used.
     #[error("compiled components are not kept: {reason}")]
     Cache {

@@ -91,6 +91,8 @@ pub use error::{ComponentError, Warning};
 #[cfg(feature = "sandbox")]
 pub use guest_services::{GuestLog, LogRing, LogSink};
 #[cfg(feature = "sandbox")]
+pub use hotcell_compiler::cache::{CacheCounts, CacheState};
+#[cfg(feature = "sandbox")]
 pub use hotcell_compiler::inspect::{Capability, Ceiling, CoreShape, ImportGroup, Producer, Standing};
 #[cfg(feature = "sandbox")]
 pub use hotcell_compiler::{

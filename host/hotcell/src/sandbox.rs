@@ -3,8 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use hotcell_compiler::{ArtifactCache, CompileLimits, Compiler};
+use hotcell_compiler::cache::CacheState;
+use hotcell_compiler::{ArtifactCache, CacheLimits, CacheOptions, CompileLimits, Compiler};
 use hotcell_core::limits::CallLimits;
 use hotcell_sandbox::{Gauges, Observer};
 
@@ -29,6 +31,8 @@ pub struct SandboxConfig {
     pub compile_limits: CompileLimits,
     /// Where compiled components are kept.
     pub cache: Cache,
+    /// Bytes of compiled components that are kept; those not used for the longest time make room.
+    pub cache_bytes: u64,
     /// Threads that run guests.
     pub guest_workers: NonZeroUsize,
     /// Calls that can exist at once; more wait for admission. Each slot costs address space and kernel mappings.
@@ -63,6 +67,7 @@ impl SandboxConfig {
             compile,
             compile_limits: CompileLimits::default(),
             cache: Cache::Default,
+            cache_bytes: CacheLimits::default().bytes,
             guest_workers: engine.guest_workers,
             slots: engine.slots,
             max_memory_bytes: engine.max_memory_bytes,
@@ -99,6 +104,16 @@ pub(crate) struct Parts {
     pub(crate) cache: ArtifactCache,
     pub(crate) log: Arc<dyn LogSink>,
     warning: Option<Warning>,
+    /// Whether it was said that an entry of the cache was somebody else's work.
+    said_rejected: AtomicBool,
+}
+
+impl Parts {
+    /// The warning about an entry that was not ours, the first time.
+    pub(crate) fn warn_rejected(&self) -> Option<Warning> {
+        let first = !self.said_rejected.swap(true, Ordering::Relaxed);
+        first.then_some(Warning::CacheEntry)
+    }
 }
 
 impl std::fmt::Debug for Sandbox {
@@ -117,7 +132,7 @@ impl Sandbox {
     pub fn new(config: SandboxConfig) -> Result<Self, ComponentError> {
         let mut probe = [0_u8; 8];
         getrandom::fill(&mut probe).map_err(|error| ComponentError::Randomness(error.to_string()))?;
-        let (cache, warning) = open_cache(&config.cache);
+        let (cache, warning) = open_cache(&config.cache, config.cache_bytes);
         let scratch = std::env::temp_dir();
         let compiler = Compiler::new(config.compile.resolve(&scratch)?, config.compile_limits);
         let guests = hotcell_sandbox::Sandbox::new(hotcell_sandbox::SandboxConfig {
@@ -128,7 +143,9 @@ impl Sandbox {
             observer: config.observer,
         })
         .map_err(ComponentError::Sandbox)?;
-        Ok(Self { parts: Arc::new(Parts { guests, compiler, cache, log: config.log, warning }) })
+        let log = config.log;
+        let said_rejected = AtomicBool::new(false);
+        Ok(Self { parts: Arc::new(Parts { guests, compiler, cache, log, warning, said_rejected }) })
     }
 
     /// Loads a component from a file: from the cache, or by compiling it.
@@ -160,6 +177,12 @@ impl Sandbox {
         self.parts.warning.as_ref()
     }
 
+    /// What the cache of compiled components holds, and what was noticed about it. Lists its folder.
+    #[must_use]
+    pub fn cache_state(&self) -> CacheState {
+        self.parts.cache.state()
+    }
+
     /// What the sandbox is doing at the moment.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
@@ -186,7 +209,7 @@ impl Sandbox {
     }
 }
 
-fn open_cache(cache: &Cache) -> (ArtifactCache, Option<Warning>) {
+fn open_cache(cache: &Cache, bytes: u64) -> (ArtifactCache, Option<Warning>) {
     let folder = match cache {
         Cache::Off => return (ArtifactCache::off("it is switched off"), None),
         Cache::At(folder) => Some(folder.clone()),
@@ -195,7 +218,10 @@ fn open_cache(cache: &Cache) -> (ArtifactCache, Option<Warning>) {
     let Some(folder) = folder else {
         return (ArtifactCache::off("no folder is known"), Some(Warning::NoCacheDir));
     };
-    let cache = ArtifactCache::open(&folder);
+    let cache = ArtifactCache::open_with(
+        &folder,
+        CacheOptions { limits: CacheLimits { bytes, ..CacheLimits::default() }, ..CacheOptions::default() },
+    );
     let warning = cache.unavailable().map(|error| Warning::Cache { reason: error.to_string() });
     (cache, warning)
 }

@@ -1,55 +1,64 @@
 //! One entry: what it was made from, the code, and a keyed hash over both.
 //!
 //! ```text
-//! magic (8) | source digest (32) | engine length (4), text | target length (4), text | format (4) | code length (8)
+//! magic (8) | source digest (32) | engine, target and processor, each as length (4) and text | format (4)
+//! code length (8)
 //! code
-//! HMAC-SHA-256 over all of the above (32)
+//! keyed hash over all of the above (32)
 //! ```
 //! Numbers are little-endian. The part in front of the code follows from the header alone, so reading compares it
 //! byte for byte and parses nothing.
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::iter::repeat_n;
-use std::sync::Arc;
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use hotcell_core::artifact::ArtifactHeader;
 use hotcell_core::ids::Digest;
-use sha2::Sha256;
 
-const MAGIC: &[u8; 8] = b"HOTCELL\x01";
-const MAC_BYTES: usize = 32;
+use super::mac::{self, Key, KeyedHash};
+
+const MAGIC: &[u8; 8] = b"HOTCELL\x02";
 const LENGTH_BYTES: usize = 8;
 
-/// The key of one cache.
-pub(super) struct Key(pub(super) [u8; 32]);
+/// Bytes that are read and then hashed while the processor still has them at hand.
+const CHUNK_BYTES: u64 = 256 << 10;
 
-impl std::fmt::Debug for Key {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Key(..)")
-    }
-}
-
-impl Key {
-    fn mac(&self) -> io::Result<Hmac<Sha256>> {
-        Hmac::new_from_slice(&self.0).map_err(io::Error::other)
-    }
-}
+/// Digits of the part of a file name that says for which engine, machine and key an entry is.
+const GENERATION_DIGITS: usize = 16;
 
 /// The entry for one header.
 #[derive(Debug)]
 pub(super) struct Entry {
     prefix: Vec<u8>,
+    file_name: String,
 }
 
 /// Code whose keyed hash was checked.
 #[derive(Debug)]
-pub(super) struct Verified(Arc<[u8]>);
+pub(super) struct Verified(Vec<u8>);
 
 impl Verified {
-    pub(super) fn into_bytes(self) -> Arc<[u8]> {
+    pub(super) fn into_bytes(self) -> Vec<u8> {
         self.0
+    }
+}
+
+/// Why the code of an entry is not used.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// It is not what we wrote.
+    NotOurs,
+    /// The system does not let us read it; that says nothing about the entry.
+    Unreadable,
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            // Shorter than it says, or no file of ours alone.
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => Self::NotOurs,
+            _ => Self::Unreadable,
+        }
     }
 }
 
@@ -58,72 +67,95 @@ impl Verified {
 pub(super) struct Sealed<'a> {
     prefix: Vec<u8>,
     code: &'a [u8],
-    mac: [u8; MAC_BYTES],
+    mac: [u8; mac::BYTES],
 }
 
 impl Sealed<'_> {
     pub(super) fn parts(&self) -> [&[u8]; 3] {
         [&self.prefix, self.code, &self.mac]
     }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.parts().iter().map(|part| part.len() as u64).sum()
+    }
 }
 
 impl Entry {
-    pub(super) fn of(header: &ArtifactHeader) -> Self {
-        let mut prefix = Vec::with_capacity(128);
-        prefix.extend_from_slice(MAGIC);
-        prefix.extend_from_slice(header.source.as_bytes());
-        for text in [&header.engine, &header.target] {
+    /// The entry of a cache with this key; entries of another key have other names, so a new key makes plain misses.
+    pub(super) fn of(header: &ArtifactHeader, key: &Key) -> io::Result<Self> {
+        let mut machine = Vec::with_capacity(256);
+        for text in [&header.engine, &header.target, &header.cpu] {
             let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
-            prefix.extend_from_slice(&length.to_le_bytes());
-            prefix.extend_from_slice(text.as_bytes());
+            machine.extend_from_slice(&length.to_le_bytes());
+            machine.extend_from_slice(text.as_bytes());
         }
-        prefix.extend_from_slice(&header.format.to_le_bytes());
-        Self { prefix }
+        machine.extend_from_slice(&header.format.to_le_bytes());
+        let prefix = [MAGIC, header.source.as_bytes().as_slice(), &machine].concat();
+        let mut generation = KeyedHash::new(key)?;
+        generation.update(&machine);
+        let generation = Digest::of(&generation.finish()).to_hex();
+        let generation = generation.split_at(GENERATION_DIGITS).0;
+        let file_name = format!("{generation}-{}", Digest::of(&prefix).to_hex());
+        Ok(Self { prefix, file_name })
     }
 
-    /// Follows from the header alone, so no text from outside becomes a path.
-    pub(super) fn file_name(&self) -> String {
-        Digest::of(&self.prefix).to_hex()
+    /// Follows from digests alone, so no text from outside becomes a path.
+    pub(super) fn file_name(&self) -> &str {
+        &self.file_name
+    }
+
+    /// What the names of all entries for the same engine, machine and key start with.
+    pub(super) fn generation(&self) -> &str {
+        self.file_name.split_at(GENERATION_DIGITS).0
     }
 
     pub(super) fn seal<'a>(&self, key: &Key, code: &'a [u8]) -> io::Result<Sealed<'a>> {
-        let prefix = [self.prefix.as_slice(), &(code.len() as u64).to_le_bytes()].concat();
-        let mut mac = key.mac()?;
-        mac.update(&prefix);
-        mac.update(code);
-        Ok(Sealed { prefix, code, mac: mac.finalize().into_bytes().into() })
+        let prefix = self.prefix_of(code.len() as u64);
+        let mut hash = KeyedHash::new(key)?;
+        hash.update(&prefix);
+        hash.update(code);
+        Ok(Sealed { prefix, code, mac: hash.finish() })
     }
 
     /// Reads the code of an entry into memory and checks the keyed hash there.
-    pub(super) fn open(&self, key: &Key, mut file: File, limit: u64) -> io::Result<Verified> {
-        let around = (self.prefix.len() + LENGTH_BYTES + MAC_BYTES) as u64;
+    pub(super) fn open(&self, key: &Key, mut file: &File, max_bytes: u64) -> Result<Verified, Refusal> {
+        let around = (self.prefix.len() + LENGTH_BYTES + mac::BYTES) as u64;
         let length = file.metadata()?.len();
-        let code_length = length
-            .checked_sub(around)
-            .filter(|_| length <= limit)
-            .and_then(|code| usize::try_from(code).ok())
-            .ok_or_else(|| wrong("its length is wrong"))?;
-        let mut prefix = vec![0; self.prefix.len() + LENGTH_BYTES];
+        let code_bytes =
+            length.checked_sub(around).filter(|_| length <= max_bytes).ok_or(Refusal::NotOurs)?;
+        let expected = self.prefix_of(code_bytes);
+        let mut prefix = vec![0; expected.len()];
         file.read_exact(&mut prefix)?;
-        let expected = [self.prefix.as_slice(), &(code_length as u64).to_le_bytes()].concat();
         if prefix != expected {
-            return Err(wrong("it is of something else"));
+            return Err(Refusal::NotOurs);
         }
-        // One allocation, filled by the read below and handed on as it is.
-        let mut code: Arc<[u8]> = repeat_n(0, code_length).collect();
-        let bytes = Arc::get_mut(&mut code).ok_or_else(|| wrong("it is shared"))?;
-        file.read_exact(bytes)?;
-        let mut tag = [0; MAC_BYTES];
+        let mut hash = KeyedHash::new(key)?;
+        hash.update(&prefix);
+        let code = read_hashed(file, code_bytes, &mut hash)?;
+        let mut tag = [0; mac::BYTES];
         file.read_exact(&mut tag)?;
-        let mut mac = key.mac()?;
-        mac.update(&prefix);
-        mac.update(&code);
-        // Compares in constant time.
-        mac.verify_slice(&tag).map_err(io::Error::other)?;
-        Ok(Verified(code))
+        if hash.is(&tag) { Ok(Verified(code)) } else { Err(Refusal::NotOurs) }
+    }
+
+    fn prefix_of(&self, code_bytes: u64) -> Vec<u8> {
+        [self.prefix.as_slice(), &code_bytes.to_le_bytes()].concat()
     }
 }
 
-fn wrong(reason: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, reason)
+/// Reads so many bytes and hashes them on the way; nothing is filled with zeros first and nothing copied after.
+fn read_hashed(mut file: &File, bytes: u64, hash: &mut KeyedHash) -> Result<Vec<u8>, Refusal> {
+    let mut code = Vec::new();
+    let room = usize::try_from(bytes).map_err(io::Error::other)?;
+    code.try_reserve_exact(room).map_err(io::Error::other)?;
+    let mut left = bytes;
+    while left > 0 {
+        let hashed = code.len();
+        let read = (&mut file).take(left.min(CHUNK_BYTES)).read_to_end(&mut code)? as u64;
+        if read == 0 {
+            return Err(Refusal::NotOurs);
+        }
+        hash.update(code.get(hashed..).unwrap_or_default());
+        left -= read;
+    }
+    Ok(code)
 }

@@ -1,26 +1,33 @@
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use hotcell_core::artifact::ARTIFACT_FORMAT;
 use hotcell_core::ids::Digest;
 
 use super::*;
 
+mod room;
+
 fn header(source: &[u8]) -> ArtifactHeader {
     ArtifactHeader {
         source: Digest::of(source),
         engine: "wasmtime-48-test".into(),
         target: "x86_64-linux".into(),
+        cpu: "sse3,avx2".into(),
         format: ARTIFACT_FORMAT,
     }
 }
 
+/// The artifact, when it was found.
+fn found(cache: &ArtifactCache, source: &[u8]) -> Option<Artifact> {
+    cache.get(&header(source)).found()
+}
+
 #[expect(unsafe_code, reason = "these artifacts are stored and compared, and never loaded")]
 fn artifact(source: &[u8]) -> Artifact {
-    let code: Arc<[u8]> = [b"code of ", source].concat().into();
+    let code = [b"code of ", source].concat();
     // SAFETY: nothing loads the artifact, so that it is no code harms nobody.
     unsafe { Artifact::from_compiler(header(source), code) }
 }
@@ -42,19 +49,43 @@ impl Place {
         ArtifactCache::open(&self.root())
     }
 
-    fn entry(&self, source: &[u8]) -> PathBuf {
-        self.root().join("entries").join(Entry::of(&header(source)).file_name())
+    /// Opens it with room for so many entries, or bytes.
+    fn open_small(&self, bytes: u64, entries: u64) -> ArtifactCache {
+        let limits = CacheLimits { bytes, entries };
+        ArtifactCache::open_with(&self.root(), CacheOptions { limits, ..CacheOptions::default() })
     }
+
+    fn entry(&self, source: &[u8]) -> PathBuf {
+        let key = fs::read(self.root().join("key")).unwrap();
+        let key = mac::Key(key.try_into().unwrap());
+        self.entries().join(entry::Entry::of(&header(source), &key).unwrap().file_name())
+    }
+
+    fn entries(&self) -> PathBuf {
+        self.root().join("entries")
+    }
+
+    fn names(&self) -> Vec<String> {
+        let names = fs::read_dir(self.entries()).unwrap();
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+fn write_private(path: &Path, bytes: &[u8]) {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).unwrap();
+    file.write_all(bytes).unwrap();
 }
 
 #[track_caller]
 fn check_rejected(place: &Place, source: &[u8]) {
     let cache = place.open();
-    assert!(cache.get(&header(source)).is_none());
+    assert!(found(&cache, source).is_none());
     assert_eq!(cache.counts(), CacheCounts { rejected: 1, ..CacheCounts::default() });
+    assert!(!place.entry(source).exists(), "what is not ours is removed");
+    assert!(matches!(place.open().get(&header(source)), Lookup::Missing));
     // Compiling again heals the entry.
     cache.put(&artifact(source)).unwrap();
-    assert_eq!(cache.get(&header(source)).unwrap().code(), artifact(source).code());
+    assert_eq!(found(&cache, source).unwrap().code(), artifact(source).code());
 }
 
 #[test]
@@ -62,11 +93,11 @@ fn an_artifact_is_found_again_after_a_restart() {
     let place = Place::new();
     let cache = place.open();
     assert!(cache.unavailable().is_none(), "{:?}", cache.unavailable());
-    assert!(cache.get(&header(b"a")).is_none());
+    assert!(found(&cache, b"a").is_none());
     cache.put(&artifact(b"a")).unwrap();
     let again = place.open();
-    let found = again.get(&header(b"a")).unwrap();
-    assert_eq!((found.header(), found.code()), (&header(b"a"), artifact(b"a").code()));
+    let artifact_found = found(&again, b"a").unwrap();
+    assert_eq!((artifact_found.header(), artifact_found.code()), (&header(b"a"), artifact(b"a").code()));
     assert_eq!(cache.counts(), CacheCounts { misses: 1, ..CacheCounts::default() });
     assert_eq!(again.counts(), CacheCounts { hits: 1, ..CacheCounts::default() });
 }
@@ -82,12 +113,13 @@ fn each_part_of_the_header_is_part_of_the_key() {
         ArtifactHeader { engine: "wasmtime-49-test".into(), ..base.clone() },
         ArtifactHeader { target: "aarch64-linux".into(), ..base.clone() },
         ArtifactHeader { format: ARTIFACT_FORMAT + 1, ..base.clone() },
+        ArtifactHeader { cpu: "sse3".into(), ..base.clone() },
         // The same bytes, cut at another place.
         ArtifactHeader { engine: "wasmtime-48-testx".into(), target: "86_64-linux".into(), ..base },
     ] {
-        assert!(cache.get(&other).is_none(), "{other:?}");
+        assert!(matches!(cache.get(&other), Lookup::Missing), "{other:?}");
     }
-    assert_eq!(cache.counts(), CacheCounts { misses: 5, ..CacheCounts::default() });
+    assert_eq!(cache.counts(), CacheCounts { misses: 6, ..CacheCounts::default() });
 }
 
 #[test]
@@ -100,12 +132,12 @@ fn a_flipped_bit_anywhere_is_a_miss() {
     for index in 0..good.len() {
         let mut bad = good.clone();
         bad[index] ^= 1;
-        fs::write(&path, &bad).unwrap();
-        assert!(cache.get(&header(b"a")).is_none(), "byte {index}");
+        write_private(&path, &bad);
+        assert!(found(&cache, b"a").is_none(), "byte {index}");
     }
     assert_eq!(cache.counts().rejected, good.len() as u64);
-    fs::write(&path, &good).unwrap();
-    assert!(cache.get(&header(b"a")).is_some());
+    write_private(&path, &good);
+    assert!(found(&cache, b"a").is_some());
 }
 
 #[test]
@@ -116,10 +148,10 @@ fn cut_and_lengthened_entries_are_misses() {
     let good = fs::read(&path).unwrap();
     let cache = place.open();
     for length in 0..good.len() {
-        fs::write(&path, &good[..length]).unwrap();
-        assert!(cache.get(&header(b"a")).is_none(), "{length}");
+        write_private(&path, &good[..length]);
+        assert!(found(&cache, b"a").is_none(), "{length}");
     }
-    fs::write(&path, [good.as_slice(), b"x"].concat()).unwrap();
+    write_private(&path, &[good.as_slice(), b"x"].concat());
     check_rejected(&place, b"a");
 }
 
@@ -138,6 +170,7 @@ fn an_entry_made_with_another_key_is_a_miss() {
     foreign.open().put(&artifact(b"a")).unwrap();
     assert_ne!(fs::read(place.root().join("key")).unwrap(), fs::read(foreign.root().join("key")).unwrap());
     fs::copy(foreign.entry(b"a"), place.entry(b"a")).unwrap();
+    assert_ne!(foreign.entry(b"a").file_name(), place.entry(b"a").file_name());
     check_rejected(&place, b"a");
 }
 
@@ -145,9 +178,7 @@ fn an_entry_made_with_another_key_is_a_miss() {
 fn a_hand_made_native_program_is_a_miss() {
     let place = Place::new();
     assert!(place.open().unavailable().is_none());
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.entry(b"a")).unwrap();
-    file.write_all(&[b"\x7fELF".as_slice(), &[0; 4_000]].concat()).unwrap();
+    write_private(&place.entry(b"a"), &[b"\x7fELF".as_slice(), &[0; 4_000]].concat());
     check_rejected(&place, b"a");
 }
 
@@ -189,10 +220,10 @@ fn a_folder_that_is_not_ours_alone_is_not_used_and_says_why() {
         let place = Place::new();
         prepare(&place);
         let cache = place.open();
-        let found = cache.unavailable().unwrap().to_string();
-        assert!(found.contains(reason), "{found}");
-        assert!(cache.get(&header(b"a")).is_none());
-        assert_eq!(cache.put(&artifact(b"a")).unwrap_err().to_string(), found);
+        let said = cache.unavailable().unwrap().to_string();
+        assert!(said.contains(reason), "{said}");
+        assert!(found(&cache, b"a").is_none());
+        assert_eq!(cache.put(&artifact(b"a")).unwrap_err().to_string(), said);
     };
     check(
         &|place| {
@@ -245,6 +276,6 @@ fn processes_that_start_at_once_agree_on_one_key() {
     });
     let cache = place.open();
     for n in 0..8_u8 {
-        assert!(cache.get(&header(&[n])).is_some(), "{n}");
+        assert!(found(&cache, &[n]).is_some(), "{n}");
     }
 }

@@ -7,7 +7,6 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Instant;
 
 use hotcell_core::ids::Digest;
@@ -37,7 +36,7 @@ pub(super) struct Worker<'a> {
 
 impl Worker<'_> {
     /// Starts the process, waits for it within the limit, and takes the artifact out of its file.
-    pub(super) fn compile(&self, component: &[u8]) -> Result<Arc<[u8]>, CompileError> {
+    pub(super) fn compile(&self, component: &[u8]) -> Result<Vec<u8>, CompileError> {
         let deadline = Instant::now() + self.limits.wall_time;
         let folder = self.folder()?;
         let input = self.input(&folder, component)?;
@@ -118,7 +117,7 @@ impl Worker<'_> {
         }
     }
 
-    fn accept(&self, reply: Reply, artifact: File) -> Result<Arc<[u8]>, CompileError> {
+    fn accept(&self, reply: Reply, artifact: File) -> Result<Vec<u8>, CompileError> {
         let (bytes, digest, engine) = match reply {
             Reply::Done { bytes, digest, engine } => (bytes, digest, engine),
             Reply::Refused { reason } => return Err(reason.into()),
@@ -157,14 +156,14 @@ fn private_file(path: &Path) -> io::Result<File> {
 
 /// Reads through the handle that was opened before the process started, so that nothing put in the
 /// file's place is read.
-fn read_artifact(mut file: File, limit: u64) -> io::Result<Arc<[u8]>> {
+fn read_artifact(mut file: File, limit: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(0))?;
     let mut code = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut code)?;
     if code.len() as u64 > limit {
         return Err(io::Error::other(format!("it has more than {limit} bytes")));
     }
-    Ok(code.into())
+    Ok(code)
 }
 
 /// Whether the texts of an answer could steer a terminal; ours are escaped where they are made.

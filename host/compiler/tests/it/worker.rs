@@ -35,7 +35,7 @@ fn a_second_start_finds_the_artifact_and_compiles_nothing() {
     let artifact = compiler.compile(&bytes).unwrap();
     let root = world.scratch().join("cache");
     ArtifactCache::open(&root).put(&artifact).unwrap();
-    let found = ArtifactCache::open(&root).get(&header).unwrap();
+    let found = ArtifactCache::open(&root).get(&header).found().unwrap();
     assert_eq!((found.header(), found.code()), (artifact.header(), artifact.code()));
 }
 

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use hotcell_compiler::{CompileError, Inspection, LoadError, inspect, read_definitions};
+use hotcell_compiler::{CompileError, Inspection, LoadError, Lookup, inspect, read_definitions};
 use hotcell_core::artifact::Artifact;
 use hotcell_core::ids::Digest;
 use hotcell_core::limits::CallLimits;
@@ -23,7 +23,7 @@ const MAX_COMPONENT_BYTES: u64 = 32 << 20;
 pub(super) struct Loaded {
     pub(super) component: LoadedComponent,
     pub(super) embedded: Option<Vec<Definition>>,
-    pub(super) warning: Option<Warning>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// Loads a component: from the cache, or by compiling it. Blocks.
@@ -36,21 +36,26 @@ pub(super) fn load(parts: &Parts, name: &str, bytes: &Arc<[u8]>) -> Result<Loade
     // What is wrong with a whole file is said better by whoever looks at the whole file.
     let embedded = read_definitions(bytes).map_err(|error| refused(inspect(bytes).err().unwrap_or(error)))?;
     let header = parts.compiler.header(Digest::of(bytes)).map_err(compiling)?;
-    let (artifact, warning) = match parts.cache.get(&header) {
-        Some(artifact) => (artifact, None),
-        None => {
+    let lookup = parts.cache.get(&header);
+    let mut warnings = Vec::new();
+    if matches!(lookup, Lookup::Rejected) {
+        warnings.extend(parts.warn_rejected());
+    }
+    let artifact = match lookup {
+        Lookup::Found(artifact) => artifact,
+        Lookup::Missing | Lookup::Rejected => {
             // Refuses at once, and in clearer words, what the compile process would refuse as well.
             inspect(bytes).and_then(|inspection| inspection.check()).map_err(refused)?;
             let artifact = parts.compiler.compile(bytes).map_err(compiling)?;
-            let warning = keep(parts, &artifact);
-            (artifact, warning)
+            warnings.extend(keep(parts, &artifact));
+            artifact
         }
     };
     let component = parts
         .guests
         .load(&artifact)
         .map_err(|source| ComponentError::Load { name: name.to_owned(), source })?;
-    Ok(Loaded { component, embedded, warning })
+    Ok(Loaded { component, embedded, warnings })
 }
 
 fn keep(parts: &Parts, artifact: &Artifact) -> Option<Warning> {
