@@ -167,6 +167,16 @@ impl ArtifactCache {
         lookup
     }
 
+    /// Like [`ArtifactCache::get`] for a second look, which counts neither as a hit nor as a miss.
+    #[must_use]
+    pub fn get_again(&self, header: &ArtifactHeader) -> Lookup {
+        let lookup = self.state.as_ref().map_or(Lookup::Missing, |open| open.read(header));
+        if matches!(lookup, Lookup::Rejected) {
+            self.counters.rejected.fetch_add(1, Ordering::Relaxed);
+        }
+        lookup
+    }
+
     /// Keeps an artifact, in place of an older one, and removes what was not used for long when there is too much.
     ///
     /// # Errors

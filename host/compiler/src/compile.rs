@@ -10,6 +10,7 @@ use hotcell_core::artifact::{Artifact, ArtifactHeader};
 use hotcell_core::ids::Digest;
 use wasmtime::Engine;
 
+use crate::cancel::Cancel;
 use crate::engine::{engine, engine_fingerprint, header};
 use crate::error::{CompileError, LoadError};
 use crate::inspect::check_for_compile;
@@ -33,6 +34,11 @@ pub enum Compile {
     /// In this process: nothing stops a component that makes the compiler use all memory, which ends this
     /// process, or run for hours. For components whose author is trusted as much as this program.
     InProcess,
+    /// Never: every artifact was made beforehand and lies in this folder, which the caller reads as a cache.
+    Prepared {
+        /// The folder, for messages.
+        folder: PathBuf,
+    },
 }
 
 /// What compiling one component may use.
@@ -87,6 +93,12 @@ impl Compiler {
         &self.limits
     }
 
+    /// Whether a compile ends when it is cancelled.
+    #[must_use]
+    pub(crate) fn can_be_stopped(&self) -> bool {
+        matches!(self.how, Compile::Worker { .. })
+    }
+
     /// The header an artifact of this component has; the key of a cache.
     ///
     /// # Errors
@@ -100,6 +112,14 @@ impl Compiler {
     /// # Errors
     /// [`CompileError`]; whatever the component or the compiling process does, it is one of these.
     pub fn compile(&self, component: &[u8]) -> Result<Artifact, CompileError> {
+        self.compile_unless(component, &Cancel::default())
+    }
+
+    /// Like [`Compiler::compile`], until it is cancelled.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`]; [`CompileError::Cancelled`] when it was cancelled and could be stopped.
+    pub fn compile_unless(&self, component: &[u8], cancel: &Cancel) -> Result<Artifact, CompileError> {
         recognise(component)?;
         let bytes = component.len() as u64;
         if bytes > self.limits.component_bytes {
@@ -109,9 +129,12 @@ impl Compiler {
         let code = match &self.how {
             Compile::Worker { program, args, scratch } => {
                 supervise::Worker { program, args, scratch, limits: &self.limits, engine: fingerprint }
-                    .compile(component)?
+                    .compile(component, cancel)?
             }
             Compile::InProcess => compile_here(engine, component)?,
+            Compile::Prepared { folder } => {
+                return Err(CompileError::NotCompiled { folder: folder.clone() });
+            }
         };
         Ok(trust_compiler(header(fingerprint, Digest::of(component)), code))
     }

@@ -1,5 +1,6 @@
 //! What can be wrong with bytes, and with compiling them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use hotcell_core::text::{cap_chars, escape_control};
@@ -209,6 +210,24 @@ pub enum CompileError {
         /// Which limit, and what was seen.
         reason: String,
     },
+    /// Too many components wait to be compiled.
+    #[error("{waiting} components wait to be compiled already, and no more may")]
+    Overloaded {
+        /// How many wait.
+        waiting: usize,
+    },
+    /// Nobody waited for it any more.
+    #[error("nobody waited for it any more")]
+    Cancelled,
+    /// Artifacts are made beforehand here, and there is none of this component.
+    #[error(
+        "there is no good artifact of it for this engine and this processor in `{}`, and nothing is compiled here",
+        quote(&folder.to_string_lossy())
+    )]
+    NotCompiled {
+        /// Where the artifacts are.
+        folder: PathBuf,
+    },
     /// A fault of the host or of the compile process.
     #[error("compiling failed: {reason}")]
     Internal {
@@ -225,6 +244,9 @@ impl CompileError {
             Self::Component(error) => error.code(),
             Self::Timeout { .. } => "compile_timeout",
             Self::Limit { .. } => "compile_limit",
+            Self::Overloaded { .. } => "overloaded",
+            Self::Cancelled => "cancelled",
+            Self::NotCompiled { .. } => "not_compiled",
             Self::Internal { .. } => "internal",
         }
     }
@@ -240,6 +262,14 @@ impl CompileError {
             Self::Limit { .. } => {
                 "if you trust the component, raise the compile limits; hostile components are made to need this much".into()
             }
+            Self::Overloaded { .. } => {
+                "try again when some of them are done, or allow more compile workers; compiling beforehand with `hotcell tool compile` avoids the wait".into()
+            }
+            Self::Cancelled => "load it again".into(),
+            Self::NotCompiled { folder } => format!(
+                "make it with `hotcell tool compile FILE --out {}`, with this version of hotcell on a machine with this processor",
+                quote(&folder.to_string_lossy())
+            ),
             Self::Internal { .. } => {
                 "try again; if it stays, run `hotcell doctor` and check free memory and disk space".into()
             }

@@ -5,11 +5,14 @@
 //! and nothing here knows of grants, calls or models.
 //!
 //! Start reading at [`compile`] (who compiles, and what stops it), then [`mod@inspect`] (what can be known without
-//! compiling), [`definitions`] (the section that says which tools a component has) and [`cache`].
+//! compiling), [`definitions`] (the section that says which tools a component has), [`cache`], and [`queue`] (how many
+//! compile at once, and who waits).
 //!
-//! All functions block; callers that must not block run them on a thread of their own.
+//! All functions block, except for those of a [`Ticket`](queue::Ticket); callers that must not block run them on a
+//! thread of their own.
 
 pub mod cache;
+mod cancel;
 pub mod compile;
 mod cpu;
 pub mod definitions;
@@ -18,13 +21,16 @@ pub mod error;
 pub mod inspect;
 mod layout;
 mod protocol;
+pub mod queue;
 mod recognise;
 pub mod worker;
 
 pub use cache::{ArtifactCache, CacheAccess, CacheLimits, CacheOptions, CacheState, Lookup};
+pub use cancel::Cancel;
 pub use compile::{Compile, CompileLimits, Compiler};
 pub use definitions::{embed_definitions, read_definitions};
 pub use error::{CompileError, FileKind, LoadError};
 pub use inspect::{Inspection, inspect};
+pub use queue::{CompileQueue, QueueLimits};
 pub use recognise::recognise;
 pub use worker::worker_main;

@@ -39,7 +39,8 @@ fn run(order: &Order) -> Reply {
         Err(CompileError::Component(reason)) => Reply::Refused { reason },
         Err(CompileError::Internal { reason }) => Reply::Failed { reason },
         Err(CompileError::Limit { reason }) => Reply::Limited { reason },
-        Err(error @ CompileError::Timeout { .. }) => Reply::Failed { reason: error.to_string() },
+        // The process itself never says the others.
+        Err(error) => Reply::Failed { reason: error.to_string() },
     }
 }
 

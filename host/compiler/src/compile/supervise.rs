@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use wasmtime::{Engine, Precompiled};
 
 use super::CompileLimits;
+use crate::cancel::Cancel;
 use crate::error::{CompileError, LoadError, quote};
 use crate::protocol::{Bounds, Order, Reply};
 use process::{Ended, Process};
@@ -36,7 +37,7 @@ pub(super) struct Worker<'a> {
 
 impl Worker<'_> {
     /// Starts the process, waits for it within the limit, and takes the artifact out of its file.
-    pub(super) fn compile(&self, component: &[u8]) -> Result<Vec<u8>, CompileError> {
+    pub(super) fn compile(&self, component: &[u8], cancel: &Cancel) -> Result<Vec<u8>, CompileError> {
         let deadline = Instant::now() + self.limits.wall_time;
         let folder = self.folder()?;
         let input = self.input(&folder, component)?;
@@ -44,7 +45,7 @@ impl Worker<'_> {
         let artifact = private_file(&artifact_path)
             .map_err(|error| self.scratch_error("create the file for the artifact in", &error))?;
         let process = self.start(&folder, input, artifact_path)?;
-        let ended = process.wait(deadline)?;
+        let ended = process.wait(deadline, cancel)?;
         let reply = self.judge(&ended)?;
         self.accept(reply, artifact)
     }
@@ -98,6 +99,9 @@ impl Worker<'_> {
 
     /// What the end of the process means.
     fn judge(&self, ended: &Ended) -> Result<Reply, CompileError> {
+        if ended.cancelled {
+            return Err(CompileError::Cancelled);
+        }
         if ended.timed_out {
             return Err(CompileError::Timeout { limit: self.limits.wall_time });
         }

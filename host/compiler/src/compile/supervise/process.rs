@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use crate::cancel::Cancel;
 use crate::compile::CompileLimits;
 use crate::error::CompileError;
 use crate::protocol::MAX_REPLY_BYTES;
@@ -32,6 +33,8 @@ pub(super) struct Process {
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
     pub(super) timed_out: bool,
+    /// Whether it was stopped because nobody waits for it any more.
+    pub(super) cancelled: bool,
     /// What it wrote to standard output.
     pub(super) reply: Vec<u8>,
     /// Whether it kept to the length of a reply; when not, it was stopped.
@@ -47,9 +50,9 @@ impl Process {
         Ok(Self { child, group })
     }
 
-    /// Waits until the process ends, says too much, or the deadline passes; in each case it and its group are gone
+    /// Waits until the process ends, says too much, the deadline passes or nobody waits any more; in each case it and its group are gone
     /// when this returns.
-    pub(super) fn wait(mut self, deadline: Instant) -> Result<Ended, CompileError> {
+    pub(super) fn wait(mut self, deadline: Instant, cancel: &Cancel) -> Result<Ended, CompileError> {
         let failed = |error: io::Error| {
             CompileError::internal(format!("the compile process cannot be watched: {error}"))
         };
@@ -58,6 +61,9 @@ impl Process {
             let now = Instant::now();
             if now >= deadline {
                 break true;
+            }
+            if cancel.is_cancelled() {
+                break false;
             }
             pipes.read(LOOK_EVERY.min(deadline - now)).map_err(failed)?;
             if !pipes.reply_fits || self.has_ended().map_err(failed)? {
@@ -71,6 +77,7 @@ impl Process {
         Ok(Ended {
             status,
             timed_out,
+            cancelled: cancel.is_cancelled(),
             reply: pipes.reply,
             reply_fits: pipes.reply_fits,
             stderr: pipes.stderr,
