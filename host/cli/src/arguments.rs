@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Run an agent on a prompt.
     Run(Run),
-    /// Write, build, inspect and call tools.
+    /// Write, build, inspect, compile and call tools.
     #[command(subcommand)]
     Tool(Tool),
     /// Work with policy files.
@@ -113,6 +113,8 @@ pub(crate) enum Tool {
     Inspect(ToolInspect),
     /// Call one tool of a component.
     Call(ToolCall),
+    /// Compile components before they are needed.
+    Compile(ToolCompile),
 }
 
 #[derive(Debug, Args)]
@@ -192,6 +194,31 @@ pub(crate) struct ToolCall {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Nothing of a component runs. An artifact is for this version of hotcell and this kind of processor.
+Exit code 0: all are compiled; 1: at least one failed, and the others are compiled.
+
+Examples:
+  hotcell tool compile notes.wasm csv-query.wasm
+  hotcell tool compile tools/*.wasm --out artifacts
+  hotcell tool compile notes.wasm --out artifacts --key artifacts.key --json"
+)]
+pub(crate) struct ToolCompile {
+    /// The components.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// A folder for the artifacts, private to you, for programs that compile nothing themselves; default is the cache.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// A file with the key of that folder, made when missing; default is a file in the folder.
+    #[arg(long, value_name = "FILE", requires = "out")]
+    pub(crate) key: Option<PathBuf>,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Limits {
     /// Longest time of the call, such as `500ms` or `10s`.
     #[arg(long, value_name = "TIME", value_parser = parse_timeout)]
@@ -260,6 +287,7 @@ impl Command {
             Self::Tool(Tool::Build(build)) => build.json,
             Self::Tool(Tool::Inspect(inspect)) => inspect.json,
             Self::Tool(Tool::Call(call)) => call.json,
+            Self::Tool(Tool::Compile(compile)) => compile.json,
             Self::Policy(Policy::Check(check)) => check.json,
             Self::Doctor(doctor) => doctor.json,
         }

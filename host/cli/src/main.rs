@@ -14,6 +14,7 @@ mod doctor;
 mod embedded;
 mod ending;
 mod interrupt;
+mod load_lines;
 mod model_choice;
 mod policy_check;
 mod policy_option;
@@ -21,6 +22,7 @@ mod report;
 mod run;
 mod tool_build;
 mod tool_call;
+mod tool_compile;
 mod tool_inspect;
 mod tool_new;
 mod world;
@@ -78,6 +80,7 @@ async fn dispatch(command: &Command, matches: &ArgMatches) -> anyhow::Result<Exi
         Command::Tool(Tool::Build(command)) => tool_build::run(command).await,
         Command::Tool(Tool::Inspect(command)) => tool_inspect::run(command),
         Command::Tool(Tool::Call(command)) => tool_call::run(command).await,
+        Command::Tool(Tool::Compile(command)) => tool_compile::run(command).await,
         Command::Policy(Policy::Check(command)) => policy_check::run(command),
         Command::Doctor(command) => doctor::run(command).await,
     }

@@ -18,6 +18,7 @@ use crate::component_source;
 use crate::console::{note, print_foreign, print_json};
 use crate::ending::{Complaint, Exit};
 use crate::interrupt::{interruptible, unless_cancelled};
+use crate::load_lines::LoadLines;
 use crate::model_choice::choose_model;
 use crate::report::log_line;
 use crate::world::{World, add_grants, note_warning};
@@ -33,7 +34,7 @@ pub(crate) async fn run(command: &Run, matches: &ArgMatches) -> anyhow::Result<E
     let cancel = CancellationToken::new();
     let work = async {
         let policy = &in_force.policy;
-        let world = World::new(policy, LimitOverrides::default())?;
+        let world = World::new(policy, LimitOverrides::default(), LoadLines::unless(command.json))?;
         let components = unless_cancelled(&cancel, load_components(&world, command, matches, policy)).await?;
         let agent = build(command, policy, model, &components, &world.log)?;
         let request = agent.request(prompt)?.cancel(cancel.clone());

@@ -56,7 +56,7 @@ fn default_out(folder: &Path, package: &str) -> PathBuf {
 /// Checks the component, compiles it, asks it once for its tools and embeds what it said.
 async fn finish(package: &str, bytes: Vec<u8>) -> anyhow::Result<(Vec<u8>, Vec<Definition>)> {
     inspect(&bytes).and_then(|inspection| inspection.check()).map_err(|source| refused(package, source))?;
-    let world = World::new(&Policy::default(), LimitOverrides::default())?;
+    let world = World::new(&Policy::default(), LimitOverrides::default(), None)?;
     let component = world.sandbox.load_bytes(package, bytes.clone()).await.map_err(Complaint::from)?;
     note_output(&component);
     // What models would be offered: names and schemas are held to the same rules as at a call.

@@ -12,6 +12,7 @@ use crate::call_arguments::CallArguments;
 use crate::component_source;
 use crate::ending::{Complaint, Exit};
 use crate::interrupt::{interruptible, unless_cancelled};
+use crate::load_lines::LoadLines;
 use crate::report::CallOutput;
 use crate::world::{World, add_grants, note_warning};
 
@@ -29,7 +30,7 @@ async fn call(
 ) -> anyhow::Result<Exit> {
     let in_force = command.policy.load()?;
     let typed = command.limits.overrides();
-    let world = World::new(&in_force.policy, typed)?;
+    let world = World::new(&in_force.policy, typed, LoadLines::unless(command.json))?;
     let component = unless_cancelled(cancel, component_source::load(&world.sandbox, &command.file)).await?;
     note_warning(&component);
     let component = component.under(&in_force.policy).map_err(Complaint::from)?.limits(typed);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hotcell::{
-    CallLimits, Compile, Component, Grant, Grants, LimitOverrides, LogRing, Policy, Sandbox, SandboxConfig,
+    CallLimits, Compile, Component, Grant, Grants, LimitOverrides, LoadObserver, LogRing, Policy, Sandbox,
+    SandboxConfig,
 };
 
 use crate::console::note;
@@ -23,7 +24,11 @@ pub(crate) struct World {
 
 impl World {
     /// A sandbox whose pool fits the largest limit of the policy and the command line.
-    pub(crate) fn new(policy: &Policy, typed: LimitOverrides) -> Result<Self, Complaint> {
+    pub(crate) fn new(
+        policy: &Policy,
+        typed: LimitOverrides,
+        load_observer: Option<Arc<dyn LoadObserver>>,
+    ) -> Result<Self, Complaint> {
         let largest = largest_limits(policy, typed);
         let log = Arc::new(LogRing::new(LOG_RECORDS));
         let sandbox = Sandbox::new(SandboxConfig {
@@ -31,6 +36,7 @@ impl World {
             max_memory_bytes: largest.memory_bytes,
             max_table_elements: largest.table_elements,
             log: Arc::clone(&log) as _,
+            load_observer,
             ..SandboxConfig::new(Compile::worker())
         })?;
         if let Some(warning) = sandbox.warning() {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use hotcell_compiler::CompileLimits;
+pub use hotcell_compiler::{CompileLimits, QueueLimits};
 
 use crate::environment::this_program;
 use crate::error::ComponentError;
@@ -17,6 +17,7 @@ enum How {
     ThisProgram,
     Program { program: PathBuf, args: Vec<OsString> },
     InProcess,
+    Prepared { folder: PathBuf, key: Option<PathBuf> },
 }
 
 impl Compile {
@@ -43,6 +44,31 @@ impl Compile {
         Self(How::InProcess)
     }
 
+    /// Not at all: each artifact was made beforehand by `hotcell tool compile FILE --out FOLDER`, with this version
+    /// of hotcell on a machine with the same processor features. No compile process is ever started.
+    ///
+    /// The folder is only read, must belong to this user alone, and what is in it is believed only after its keyed hash
+    /// was checked. A component that is not in it is the error `not_compiled`, which says how to make it.
+    #[must_use]
+    pub fn prepared(folder: impl Into<PathBuf>) -> Self {
+        Self(How::Prepared { folder: folder.into(), key: None })
+    }
+
+    /// Like [`Compile::prepared`], with the key in a file of its own (`hotcell tool compile --key FILE`), so that whoever
+    /// is given the folder cannot make artifacts that are believed.
+    #[must_use]
+    pub fn prepared_with_key(folder: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        Self(How::Prepared { folder: folder.into(), key: Some(key.into()) })
+    }
+
+    /// Where the artifacts are when they were made beforehand, and the file with their key.
+    pub(crate) fn prepared_folder(&self) -> Option<(&Path, Option<&Path>)> {
+        match &self.0 {
+            How::Prepared { folder, key } => Some((folder, key.as_deref())),
+            How::ThisProgram | How::Program { .. } | How::InProcess => None,
+        }
+    }
+
     /// The compiler's own word for it; `scratch` is a folder for temporary files.
     pub(crate) fn resolve(self, scratch: &Path) -> Result<hotcell_compiler::Compile, ComponentError> {
         let worker =
@@ -54,6 +80,7 @@ impl Compile {
             }
             How::Program { program, args } => Ok(worker(program, args)),
             How::InProcess => Ok(hotcell_compiler::Compile::InProcess),
+            How::Prepared { folder, .. } => Ok(hotcell_compiler::Compile::Prepared { folder }),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A loaded component, what the operator gives it, and the tools that come of both.
 
-mod load;
+pub(crate) mod load;
 mod terms;
 
 use std::path::Path;
@@ -58,18 +58,12 @@ impl std::fmt::Debug for Component {
 }
 
 impl Component {
-    async fn load_with(
+    async fn load_from(
         sandbox: &Sandbox,
         name: String,
-        read: impl FnOnce() -> Result<Arc<[u8]>, ComponentError> + Send + 'static,
+        source: load::Source,
     ) -> Result<Self, ComponentError> {
-        let parts = Arc::clone(&sandbox.parts);
-        let of_thread = name.clone();
-        let loaded = tokio::task::spawn_blocking(move || load::load(&parts, &of_thread, &read()?)).await;
-        let loaded = loaded.map_err(|error| ComponentError::Interrupted {
-            name: name.clone(),
-            reason: error.to_string(),
-        })??;
+        let loaded = load::load(&sandbox.parts, &name, source).await?;
         let (definitions, source) = match loaded.embedded {
             Some(definitions) => (definitions, DefinitionSource::Embedded),
             None => (load::ask(&name, &loaded.component).await?, DefinitionSource::Asked),
@@ -87,8 +81,7 @@ impl Component {
     }
 
     pub(crate) async fn load_file(sandbox: &Sandbox, path: &Path) -> Result<Self, ComponentError> {
-        let file = path.to_path_buf();
-        Self::load_with(sandbox, load::stem(path), move || Ok(read_component(&file)?.into())).await
+        Self::load_from(sandbox, load::stem(path), load::Source::File(path.to_path_buf())).await
     }
 
     pub(crate) async fn load_bytes(
@@ -96,7 +89,7 @@ impl Component {
         name: String,
         bytes: Arc<[u8]>,
     ) -> Result<Self, ComponentError> {
-        Self::load_with(sandbox, name, move || Ok(bytes)).await
+        Self::load_from(sandbox, name, load::Source::Bytes(bytes)).await
     }
 
     /// What errors and policy lines call it: the file's stem, or the name of its policy entry.

@@ -47,6 +47,20 @@ pub enum ComponentError {
         /// What stopped it.
         source: CompileError,
     },
+    /// The folder of artifacts that were made beforehand cannot be used.
+    #[error("the artifacts that were made beforehand cannot be used: {reason}")]
+    Prepared {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An artifact that was asked for is made and cannot be kept.
+    #[error("the artifact of `{}` is not kept: {reason}", escape_control(name))]
+    NotKept {
+        /// What the operator calls the component.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// The component does not fit the sandbox, or its grants cannot be opened.
     #[error("`{}` cannot be loaded", escape_control(name))]
     Load {
@@ -113,6 +127,8 @@ impl ComponentError {
                 SandboxError::Definitions(_) | SandboxError::BadDefinitions(_) => "invalid_definitions",
                 _ => "does_not_fit",
             },
+            Self::Prepared { .. } => "prepared",
+            Self::NotKept { .. } => "not_kept",
             Self::Digest { .. } => "digest_mismatch",
             Self::NoSuchTool { .. } | Self::ToolName { .. } => "policy_mismatch",
             Self::Sandbox(_) | Self::ThisProgram(_) | Self::Randomness(_) | Self::Interrupted { .. } => {
@@ -129,6 +145,10 @@ impl ComponentError {
             Self::Compile { source, .. } => source.advice(),
             Self::Load { source, .. } => return sandbox_advice(source),
             Self::Sandbox(source) => return sandbox_advice(source),
+            Self::Prepared { .. } => {
+                "make the folder with `hotcell tool compile FILE... --out FOLDER` as the user that runs this program".into()
+            }
+            Self::NotKept { .. } => "name a folder on a disk with room that only you can enter (mode 700)".into(),
             Self::Digest { .. } => {
                 "use the file the policy was written for, or inspect the new one and change `digest` in the policy".into()
             }

@@ -68,6 +68,10 @@ mod error;
 #[cfg(feature = "sandbox")]
 mod guest_services;
 #[cfg(feature = "sandbox")]
+mod load_events;
+#[cfg(feature = "sandbox")]
+mod precompile;
+#[cfg(feature = "sandbox")]
 mod sandbox;
 #[cfg(feature = "sandbox")]
 mod self_check;
@@ -83,7 +87,7 @@ pub use tools::{IntoOffers, OfferError};
 pub use models::{DEFAULT_MODEL, ModelChoiceError, model_from_environment, open_model, script_model};
 
 #[cfg(feature = "sandbox")]
-pub use compile::{Compile, CompileLimits};
+pub use compile::{Compile, CompileLimits, QueueLimits};
 #[cfg(feature = "sandbox")]
 pub use component::{Component, DefinitionSource, Terms, inspect_file, read_component};
 #[cfg(feature = "sandbox")]
@@ -101,7 +105,11 @@ pub use hotcell_compiler::{
 #[cfg(feature = "sandbox")]
 pub use hotcell_sandbox::{Gauges, GuestGone, Observer};
 #[cfg(feature = "sandbox")]
-pub use sandbox::{Cache, Sandbox, SandboxConfig};
+pub use load_events::{LoadEvent, LoadObserver, LoadProgress};
+#[cfg(feature = "sandbox")]
+pub use precompile::Precompiled;
+#[cfg(feature = "sandbox")]
+pub use sandbox::{Cache, DEFAULT_CACHE_BYTES, Sandbox, SandboxConfig};
 
 pub use hotcell_agent::host_tool::IntoReport;
 pub use hotcell_agent::scripted_model::{call_reply, text_reply};

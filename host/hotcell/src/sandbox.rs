@@ -6,18 +6,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hotcell_compiler::cache::CacheState;
-use hotcell_compiler::{ArtifactCache, CacheLimits, CacheOptions, CompileLimits, Compiler};
+use hotcell_compiler::{
+    ArtifactCache, CacheAccess, CacheLimits, CacheOptions, CompileLimits, CompileQueue, Compiler, QueueLimits,
+};
 use hotcell_core::limits::CallLimits;
 use hotcell_sandbox::{Gauges, Observer};
+use tokio::sync::Semaphore;
 
 use crate::compile::Compile;
 use crate::component::Component;
 use crate::environment::cache_dir;
 use crate::error::{ComponentError, Warning};
 use crate::guest_services::{LogRing, LogSink};
+use crate::load_events::LoadObserver;
 
 /// Log records that are kept when nobody takes them.
 const LOG_RECORDS: usize = 256;
+
+/// Bytes of compiled components that are kept unless a program says otherwise: 1 GiB.
+pub const DEFAULT_CACHE_BYTES: u64 = 1 << 30;
 
 /// How a sandbox is made.
 ///
@@ -29,6 +36,8 @@ pub struct SandboxConfig {
     pub compile: Compile,
     /// What compiling one component may use.
     pub compile_limits: CompileLimits,
+    /// How many components may be compiled at once, and how many may wait for it.
+    pub compile_queue: QueueLimits,
     /// Where compiled components are kept.
     pub cache: Cache,
     /// Bytes of compiled components that are kept; those not used for the longest time make room.
@@ -45,15 +54,24 @@ pub struct SandboxConfig {
     pub log: Arc<dyn LogSink>,
     /// Told of every call that was stopped, and how late.
     pub observer: Option<Arc<dyn Observer>>,
+    /// Told how loads get on; the runtime that loads must have its timers on then.
+    pub load_observer: Option<Arc<dyn LoadObserver>>,
 }
 
-/// Where compiled components are kept.
+/// Where compiled components are kept; not asked with [`Compile::prepared`], which says itself where they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cache {
     /// In [`cache_dir`].
     Default,
     /// In this folder, which becomes private to the user.
     At(PathBuf),
+    /// In this folder, with the key in a file of its own; for artifacts that [`Compile::prepared_with_key`] reads.
+    AtWithKey {
+        /// The folder, which becomes private to the user.
+        folder: PathBuf,
+        /// The file, which is made when missing, private to the user.
+        key: PathBuf,
+    },
     /// Nowhere.
     Off,
 }
@@ -66,14 +84,16 @@ impl SandboxConfig {
         Self {
             compile,
             compile_limits: CompileLimits::default(),
+            compile_queue: QueueLimits::default(),
             cache: Cache::Default,
-            cache_bytes: CacheLimits::default().bytes,
+            cache_bytes: DEFAULT_CACHE_BYTES,
             guest_workers: engine.guest_workers,
             slots: engine.slots,
             max_memory_bytes: engine.max_memory_bytes,
             max_table_elements: engine.max_table_elements,
             log: Arc::new(LogRing::new(LOG_RECORDS)),
             observer: None,
+            load_observer: None,
         }
     }
 }
@@ -100,8 +120,10 @@ pub struct Sandbox {
 
 pub(crate) struct Parts {
     pub(crate) guests: hotcell_sandbox::Sandbox,
-    pub(crate) compiler: Compiler,
-    pub(crate) cache: ArtifactCache,
+    pub(crate) queue: CompileQueue,
+    /// Bounds how many components are read or fitted at once; each may hold a whole one in memory.
+    pub(crate) loading: Arc<Semaphore>,
+    pub(crate) load_observer: Option<Arc<dyn LoadObserver>>,
     pub(crate) log: Arc<dyn LogSink>,
     warning: Option<Warning>,
     /// Whether it was said that an entry of the cache was somebody else's work.
@@ -109,6 +131,10 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
+    pub(crate) fn compiler(&self) -> &Compiler {
+        self.queue.compiler()
+    }
+
     /// The warning about an entry that was not ours, the first time.
     pub(crate) fn warn_rejected(&self) -> Option<Warning> {
         let first = !self.said_rejected.swap(true, Ordering::Relaxed);
@@ -132,9 +158,13 @@ impl Sandbox {
     pub fn new(config: SandboxConfig) -> Result<Self, ComponentError> {
         let mut probe = [0_u8; 8];
         getrandom::fill(&mut probe).map_err(|error| ComponentError::Randomness(error.to_string()))?;
-        let (cache, warning) = open_cache(&config.cache, config.cache_bytes);
+        let (cache, warning) = match config.compile.prepared_folder() {
+            Some((folder, key)) => (open_prepared(folder, key)?, None),
+            None => open_cache(config.cache, config.cache_bytes),
+        };
         let scratch = std::env::temp_dir();
         let compiler = Compiler::new(config.compile.resolve(&scratch)?, config.compile_limits);
+        let queue = CompileQueue::new(compiler, cache, config.compile_queue);
         let guests = hotcell_sandbox::Sandbox::new(hotcell_sandbox::SandboxConfig {
             guest_workers: config.guest_workers,
             slots: config.slots,
@@ -143,15 +173,23 @@ impl Sandbox {
             observer: config.observer,
         })
         .map_err(ComponentError::Sandbox)?;
-        let log = config.log;
-        let said_rejected = AtomicBool::new(false);
-        Ok(Self { parts: Arc::new(Parts { guests, compiler, cache, log, warning, said_rejected }) })
+        let parts = Parts {
+            guests,
+            queue,
+            loading: Arc::new(Semaphore::new(loads_at_once())),
+            load_observer: config.load_observer,
+            log: config.log,
+            warning,
+            said_rejected: AtomicBool::new(false),
+        };
+        Ok(Self { parts: Arc::new(parts) })
     }
 
     /// Loads a component from a file: from the cache, or by compiling it.
     ///
     /// Nothing of the component runs, unless its definitions are not embedded: then it is asked for them
-    /// once, under limits and without grants. Dropping the future is safe; a compilation that was begun goes on and is kept.
+    /// once, under limits and without grants. Dropping the future is safe: it leaves the line of those that wait to be
+    /// compiled, and a compile process nobody waits for is killed. Several loads of the same bytes share one compile.
     ///
     /// # Errors
     /// [`ComponentError`] says what the file is or lacks; [`ComponentError::advice`] what to do.
@@ -180,7 +218,7 @@ impl Sandbox {
     /// What the cache of compiled components holds, and what was noticed about it. Lists its folder.
     #[must_use]
     pub fn cache_state(&self) -> CacheState {
-        self.parts.cache.state()
+        self.parts.queue.cache().state()
     }
 
     /// What the sandbox is doing at the moment.
@@ -209,19 +247,38 @@ impl Sandbox {
     }
 }
 
-fn open_cache(cache: &Cache, bytes: u64) -> (ArtifactCache, Option<Warning>) {
-    let folder = match cache {
+fn open_cache(cache: Cache, bytes: u64) -> (ArtifactCache, Option<Warning>) {
+    let (folder, key) = match cache {
         Cache::Off => return (ArtifactCache::off("it is switched off"), None),
-        Cache::At(folder) => Some(folder.clone()),
-        Cache::Default => cache_dir(),
+        Cache::At(folder) => (Some(folder), None),
+        Cache::AtWithKey { folder, key } => (Some(folder), Some(key)),
+        Cache::Default => (cache_dir(), None),
     };
     let Some(folder) = folder else {
         return (ArtifactCache::off("no folder is known"), Some(Warning::NoCacheDir));
     };
-    let cache = ArtifactCache::open_with(
-        &folder,
-        CacheOptions { limits: CacheLimits { bytes, ..CacheLimits::default() }, ..CacheOptions::default() },
-    );
+    let limits = CacheLimits { bytes, ..CacheLimits::default() };
+    let cache =
+        ArtifactCache::open_with(&folder, CacheOptions { limits, key, access: CacheAccess::ReadWrite });
     let warning = cache.unavailable().map(|error| Warning::Cache { reason: error.to_string() });
     (cache, warning)
+}
+
+/// Without its folder a program that compiles nothing can load nothing.
+fn open_prepared(folder: &Path, key: Option<&Path>) -> Result<ArtifactCache, ComponentError> {
+    let options = CacheOptions {
+        key: key.map(Path::to_owned),
+        access: CacheAccess::ReadOnly,
+        ..CacheOptions::default()
+    };
+    let cache = ArtifactCache::open_with(folder, options);
+    match cache.unavailable() {
+        Some(error) => Err(ComponentError::Prepared { reason: error.to_string() }),
+        None => Ok(cache),
+    }
+}
+
+/// One for each processor, and two at least, so that a small load does not wait behind a large one.
+fn loads_at_once() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).max(2)
 }

@@ -36,7 +36,7 @@ impl Sandbox {
         const NAME: &str = "a component that is known to be good";
         let parts = Arc::clone(&self.parts);
         let began = Instant::now();
-        let compiled = tokio::task::spawn_blocking(move || parts.compiler.compile(PROBE)).await;
+        let compiled = tokio::task::spawn_blocking(move || parts.compiler().compile(PROBE)).await;
         match compiled {
             Ok(Ok(_artifact)) => Ok(began.elapsed()),
             Ok(Err(CompileError::Component(source))) => {

@@ -66,7 +66,7 @@ impl Scene {
             PolicyFile::parse(POLICY, "the demo's own policy").map_err(hotcell::PolicyError::from)?;
         let policy = policy.resolved_at(folder.path());
 
-        let world = World::new(&policy, LimitOverrides::default())?;
+        let world = World::new(&policy, LimitOverrides::default(), None)?;
         let mut components = Vec::new();
         for (entry, name) in PARTS {
             components.push(load(&world, &policy, entry, embedded_bytes(name)?).await?);
