@@ -16,6 +16,7 @@ mod cancel;
 pub mod compile;
 mod cpu;
 pub mod definitions;
+pub mod difference;
 mod engine;
 pub mod error;
 pub mod inspect;
@@ -29,6 +30,7 @@ pub use cache::{ArtifactCache, CacheAccess, CacheLimits, CacheOptions, CacheStat
 pub use cancel::Cancel;
 pub use compile::{Compile, CompileLimits, Compiler};
 pub use definitions::{embed_definitions, read_definitions};
+pub use difference::{Difference, difference};
 pub use error::{CompileError, FileKind, LoadError};
 pub use inspect::{Inspection, inspect};
 pub use queue::{CompileQueue, QueueLimits};

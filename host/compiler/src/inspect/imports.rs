@@ -41,6 +41,16 @@ impl ImportGroup {
     pub fn has(&self, package: &str, interface: &str) -> bool {
         self.package == package && self.interfaces.iter().any(|name| name == interface)
     }
+
+    /// The interfaces in full, such as `wasi:io/streams@0.2.6`.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let version = self.version.as_ref().map_or_else(String::new, |version| format!("@{version}"));
+        if self.interfaces.is_empty() {
+            return vec![format!("{}{version}", self.package)];
+        }
+        self.interfaces.iter().map(|name| format!("{}/{name}{version}", self.package)).collect()
+    }
 }
 
 /// One import as it stands in the file.
@@ -120,15 +130,7 @@ pub(super) fn group(imports: &[Import]) -> Vec<ImportGroup> {
 /// The imports that are unknown, in full.
 pub(super) fn unknown(groups: &[ImportGroup]) -> Vec<String> {
     let unknown = groups.iter().filter(|group| group.standing == Standing::Unknown);
-    unknown.flat_map(names).collect()
-}
-
-fn names(group: &ImportGroup) -> Vec<String> {
-    let version = group.version.as_ref().map_or_else(String::new, |version| format!("@{version}"));
-    if group.interfaces.is_empty() {
-        return vec![format!("{}{version}", group.package)];
-    }
-    group.interfaces.iter().map(|name| format!("{}/{name}{version}", group.package)).collect()
+    unknown.flat_map(ImportGroup::names).collect()
 }
 
 /// Package, interface and version of `package:name/interface@version`.
