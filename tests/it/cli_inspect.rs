@@ -55,6 +55,36 @@ fn files_that_are_no_components_are_explained() {
 }
 
 #[test]
+fn two_versions_are_compared_and_growth_of_reach_is_said_first() {
+    let (stats, notes) = (guest::path("text-stats"), guest::path("notes"));
+    let (stats, notes) = (stats.to_str().unwrap(), notes.to_str().unwrap());
+    let said = hotcell(&["tool", "inspect", stats, notes]);
+    assert_eq!(said.code, Some(0), "a difference is no failure: {said:?}");
+    let place = |text: &str| said.out.find(text).unwrap_or_else(|| panic!("{text}: {said:?}"));
+    assert!(place("REACH GROWS") < place("+ reads and writes only the files it is given"), "{said:?}");
+    assert!(place("REACH GROWS") < place("+ search") && place("- count") > 0, "{said:?}");
+
+    let json = hotcell(&["tool", "inspect", stats, notes, "--json"]).json();
+    assert_eq!(json["reach_gained"][0]["capability"], "files", "{json}");
+    assert_eq!(json["tools"]["added"].as_array().unwrap().len(), 4, "{json}");
+    let json = hotcell(&["tool", "inspect", stats, stats, "--json"]).json();
+    assert_eq!(
+        (&json["same_bytes"], &json["reach_gained"]),
+        (&serde_json::json!(true), &serde_json::json!([]))
+    );
+}
+
+#[test]
+fn what_a_policy_does_not_give_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("policy.toml");
+    std::fs::write(&policy, "version = 1\n").unwrap();
+    let notes = guest::path("notes");
+    let said = hotcell(&["tool", "inspect", notes.to_str().unwrap(), "--policy", policy.to_str().unwrap()]);
+    assert!(said.out.contains("is given no directory"), "{said:?}");
+}
+
+#[test]
 fn a_compiled_artifact_is_refused_as_a_tool() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("precompiled.wasm");

@@ -76,3 +76,24 @@ fn the_commands_of_the_examples_work() {
         }
     }
 }
+
+#[test]
+fn the_commands_about_policies_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("target/tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    std::fs::copy(guest::path("notes"), tools.join("notes.wasm")).unwrap();
+    let commands = commands("docs/policy.md");
+    assert_eq!(commands.len(), 4, "{commands:?}");
+    for command in commands {
+        let said = shell(folder.path(), &command, &guest::target());
+        assert_eq!(said.code, Some(0), "{command}: {said:?}");
+    }
+}
+
+#[test]
+fn the_policy_in_the_documents_is_accepted() {
+    let text = std::fs::read_to_string(root().join("docs/policy.md")).unwrap();
+    let whole = text.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    hotcell_core::policy::file::PolicyFile::parse(whole, "docs/policy.md").unwrap();
+}

@@ -5,6 +5,7 @@ mod cli_author;
 mod cli_demo;
 mod cli_inspect;
 mod cli_interrupt;
+mod cli_policy;
 mod cli_run;
 mod cli_tool_call;
 mod docs;

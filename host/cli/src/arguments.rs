@@ -150,13 +150,22 @@ pub(crate) struct ToolBuild {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "With two files, shows how the second differs from the first: what it could reach in addition, and
+which tools changed. Differences are no failure: the exit code is 0.
+
+Examples:
   hotcell tool inspect notes.wasm
   hotcell tool inspect notes.wasm --policy policy.toml
-  hotcell tool inspect notes.wasm --json")]
+  hotcell tool inspect notes-1.0.wasm notes-1.1.wasm
+  hotcell tool inspect notes.wasm --json"
+)]
 pub(crate) struct ToolInspect {
     /// The component.
     pub(crate) file: PathBuf,
+    /// A newer version of it, to be compared.
+    #[arg(value_name = "NEW", conflicts_with = "policy_file")]
+    pub(crate) newer: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) policy: PolicyOption,
     /// Print one JSON object instead of text.
@@ -251,8 +260,57 @@ pub(crate) struct PolicyOption {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Policy {
+    /// Write the smallest policy that lets components work.
+    Init(PolicyInit),
     /// Check a policy file and the components it names.
     Check(PolicyCheck),
+    /// Say why a call would run, ask or not run, and which line decides.
+    Explain(PolicyExplain),
+    /// Print the JSON Schema of policy files, for editors.
+    Schema,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The policy names each component with its digest and its tools, and grants nothing: what the
+component could use stands in comments, to be completed.
+
+Examples:
+  hotcell policy init notes.wasm
+  hotcell policy init notes.wasm csv-query.wasm --out policy.toml"
+)]
+pub(crate) struct PolicyInit {
+    /// The components.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Where to write the policy; else it is printed. Paths inside of it start at its folder.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the file when there is one.
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "COMPONENT is the name of an entry, else a file. Nothing is run.
+
+Examples:
+  hotcell policy explain notes --policy policy.toml
+  hotcell policy explain notes write --policy policy.toml
+  hotcell policy explain notes.wasm write --grant files=./notes:/notes:rw --json")]
+pub(crate) struct PolicyExplain {
+    /// The component: the name of its policy entry, or its file.
+    pub(crate) component: String,
+    /// The tool; else all of them.
+    pub(crate) tool: Option<String>,
+    #[command(flatten)]
+    pub(crate) policy: PolicyOption,
+    /// As if this were typed with `run` or `tool call`; repeatable.
+    #[arg(long = "grant", value_name = "SPEC", value_parser = parse_grant)]
+    pub(crate) grants: Vec<Grant>,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -288,7 +346,9 @@ impl Command {
             Self::Tool(Tool::Inspect(inspect)) => inspect.json,
             Self::Tool(Tool::Call(call)) => call.json,
             Self::Tool(Tool::Compile(compile)) => compile.json,
+            Self::Policy(Policy::Init(_) | Policy::Schema) => false,
             Self::Policy(Policy::Check(check)) => check.json,
+            Self::Policy(Policy::Explain(explain)) => explain.json,
             Self::Doctor(doctor) => doctor.json,
         }
     }

@@ -98,16 +98,19 @@ pub(crate) fn complain(error: &anyhow::Error, json: bool) -> Exit {
     let exit = complaint.map_or(Exit::Failed, |complaint| complaint.exit);
     if json {
         let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
-        let object = serde_json::json!({ "error": {
-            "code": complaint.map_or("internal", |complaint| complaint.code),
-            "message": causes.join(": "),
-            "help": complaint.map(|complaint| complaint.help.join("\n")).filter(|help| !help.is_empty()),
-        } });
-        if let Err(error) = print_json(&object) {
-            note(format_args!("error: standard output cannot be written\n  because: {error}"));
-        }
+        let code = complaint.map_or("internal", |complaint| complaint.code);
+        let help = complaint.map(|complaint| complaint.help.join("\n")).filter(|help| !help.is_empty());
+        print_error(code, &causes.join(": "), help.as_deref());
     }
     exit
+}
+
+/// Writes an error to standard output as a JSON object.
+pub(crate) fn print_error(code: &str, message: &str, help: Option<&str>) {
+    let object = serde_json::json!({ "error": { "code": code, "message": message, "help": help } });
+    if let Err(error) = print_json(&object) {
+        note(format_args!("error: standard output cannot be written\n  because: {error}"));
+    }
 }
 
 #[cfg(test)]

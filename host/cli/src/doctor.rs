@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
+use hotcell::engine::UNTRUSTED;
 use hotcell::units::{format_bytes, format_duration};
-use hotcell::{CallLimits, Compile, Sandbox, SandboxConfig, cache_dir};
+use hotcell::{
+    ADVISORIES_UNTIL, CallLimits, Compile, CompileLimits, ENGINE_VERSION, Sandbox, SandboxConfig, advisories,
+};
 use serde::Serialize;
 
 use crate::arguments::Doctor;
@@ -65,7 +68,7 @@ impl Check {
 
 /// Looks at everything and says how it is.
 pub(crate) async fn run(command: &Doctor) -> anyhow::Result<Exit> {
-    let mut checks = vec![platform_check()];
+    let mut checks = vec![platform_check(), advisory_check(), features_check()];
     checks.extend(sandbox_checks().await);
     checks.extend(protection_checks());
     let failed = checks.iter().any(|check| check.state == State::Failed);
@@ -123,15 +126,61 @@ async fn sandbox_checks() -> Vec<Check> {
 
 fn cache_check(sandbox: &Sandbox) -> Check {
     let name = "cache";
-    match (sandbox.warning(), cache_dir()) {
-        (Some(warning), _) => Check::new(name, State::Missing, warning.to_string()).help(
+    let state = sandbox.cache_state();
+    let Some(folder) = state.folder.as_ref().filter(|_| state.unavailable.is_none()) else {
+        let reason = state.unavailable.unwrap_or_else(|| "compiled components are not kept".to_owned());
+        return Check::new(name, State::Missing, reason).help(
             "components are compiled at every start; set HOTCELL_CACHE_DIR to a folder that is yours alone",
-        ),
-        (None, Some(folder)) => {
-            Check::new(name, State::Good, format!("compiled components are kept in {}", folder.display()))
-        }
-        (None, None) => Check::new(name, State::Missing, "compiled components are not kept"),
+        );
+    };
+    let shown = folder.display();
+    let held = format!(
+        "{} compiled components, {} of {}, in {shown}",
+        state.entries,
+        format_bytes(state.bytes),
+        format_bytes(state.max_bytes)
+    );
+    match (state.rejected_ever, state.rejected_file) {
+        (0, _) | (_, None) => Check::new(name, State::Good, held),
+        (rejected, Some(file)) => Check::new(
+            name,
+            State::Missing,
+            format!("{held}; {rejected} times an entry was not what hotcell wrote, and was removed"),
+        )
+        .help(format!(
+            "if you did not change the entries, somebody else can write there: find out who; then remove {}",
+            file.display()
+        )),
     }
+}
+
+fn advisory_check() -> Check {
+    let name = "advisories";
+    let known = advisories();
+    let affected: Vec<_> = known.iter().filter(|advisory| advisory.affects(ENGINE_VERSION)).collect();
+    let scope = format!("of {} known until {ADVISORIES_UNTIL}", known.len());
+    if affected.is_empty() {
+        return Check::new(
+            name,
+            State::Good,
+            format!("wasmtime {ENGINE_VERSION} is affected by none {scope}"),
+        );
+    }
+    let listed: Vec<_> =
+        affected.iter().map(|advisory| format!("{} ({})", advisory.id, advisory.title)).collect();
+    let concerns = affected.iter().any(|advisory| advisory.concerns);
+    Check::new(
+        name,
+        if concerns { State::Failed } else { State::Missing },
+        format!("wasmtime {ENGINE_VERSION} is affected by {} {scope}: {}", affected.len(), listed.join(", ")),
+    )
+    .help("update hotcell")
+}
+
+fn features_check() -> Check {
+    let off: Vec<_> =
+        UNTRUSTED.features_off.iter().map(|name| name.to_lowercase().replace('_', "-")).collect();
+    Check::new("engine features", State::Good, format!("switched off: {}", off.join(", ")))
 }
 
 /// Protection that a later version brings. Shown, so that nobody relies on it.
@@ -175,6 +224,15 @@ fn describe(findings: &Findings) -> String {
         format_bytes(limits.memory_bytes),
         grouped(limits.fuel),
         format_bytes(limits.result_bytes)
+    ));
+    let compile = CompileLimits::default();
+    line(format_args!(
+        "each compilation: {}, {} of processor time, {} of address space, components of {}, artifacts of {}\n",
+        format_duration(compile.wall_time),
+        format_duration(compile.cpu_time),
+        format_bytes(compile.address_space_bytes),
+        format_bytes(compile.component_bytes),
+        format_bytes(compile.artifact_bytes)
     ));
     let embedded = if findings.embedded.is_empty() { "none".into() } else { findings.embedded.join(", ") };
     line(format_args!("components inside of this binary: {embedded}\n"));

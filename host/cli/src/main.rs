@@ -17,6 +17,8 @@ mod interrupt;
 mod load_lines;
 mod model_choice;
 mod policy_check;
+mod policy_explain;
+mod policy_init;
 mod policy_option;
 mod report;
 mod run;
@@ -27,6 +29,7 @@ mod tool_inspect;
 mod tool_new;
 mod world;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
@@ -58,7 +61,18 @@ fn show_usage(error: &clap::Error) -> ExitCode {
         // Nobody reads; the exit code says it as well.
         Ok(()) | Err(_) => {}
     }
-    if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+    if !error.use_stderr() {
+        return Exit::Done.into();
+    }
+    if wants_json(std::env::args_os()) {
+        console::print_error("usage", error.to_string().trim_end(), None);
+    }
+    Exit::Usage.into()
+}
+
+/// Whether `--json` was typed, on a command line that could not be read any further.
+fn wants_json(arguments: impl Iterator<Item = OsString>) -> bool {
+    arguments.take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 /// One thread is enough for the command itself: guests run on threads of the sandbox.
@@ -81,7 +95,12 @@ async fn dispatch(command: &Command, matches: &ArgMatches) -> anyhow::Result<Exi
         Command::Tool(Tool::Inspect(command)) => tool_inspect::run(command),
         Command::Tool(Tool::Call(command)) => tool_call::run(command).await,
         Command::Tool(Tool::Compile(command)) => tool_compile::run(command).await,
+        Command::Policy(Policy::Init(command)) => policy_init::run(command),
         Command::Policy(Policy::Check(command)) => policy_check::run(command),
+        Command::Policy(Policy::Explain(command)) => policy_explain::run(command),
+        Command::Policy(Policy::Schema) => {
+            console::print(hotcell::policy::file::PolicyFile::schema()).map(|()| Exit::Done)
+        }
         Command::Doctor(command) => doctor::run(command).await,
     }
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use hotcell::{Policy, load_policy, policy_from_environment};
+use hotcell::policy::file::Places;
+use hotcell::{Policy, load_policy_with_places, policy_from_environment};
 
 use crate::arguments::PolicyOption;
 use crate::ending::Complaint;
@@ -11,6 +12,8 @@ use crate::ending::Complaint;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InForce {
     pub(crate) policy: Policy,
+    /// Where its keys stand.
+    pub(crate) places: Places,
     pub(crate) file: Option<PathBuf>,
 }
 
@@ -24,10 +27,10 @@ impl PolicyOption {
                 None => return Ok(InForce::default()),
             },
         };
-        let policy = load_policy(&file).map_err(|error| {
+        let (policy, places) = load_policy_with_places(&file).map_err(|error| {
             let complaint = Complaint::from(error);
             if typed { complaint } else { complaint.help("HOTCELL_POLICY names this file") }
         })?;
-        Ok(InForce { policy, file: Some(file) })
+        Ok(InForce { policy, places, file: Some(file) })
     }
 }

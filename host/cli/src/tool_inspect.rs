@@ -1,5 +1,6 @@
 //! `hotcell tool inspect`: what a component is and could ever reach. Nothing of it runs.
 
+mod difference;
 mod view;
 
 use hotcell::{Inspection, Terms, inspect};
@@ -25,6 +26,9 @@ struct Output<'a> {
 
 /// Shows the component; one that cannot be loaded is shown as well, and then refused.
 pub(crate) fn run(command: &ToolInspect) -> anyhow::Result<Exit> {
+    if let Some(newer) = &command.newer {
+        return difference::run(command, newer);
+    }
     let in_force = command.policy.load()?;
     let bytes = component_source::read(&command.file)?;
     let file = command.file.display().to_string();

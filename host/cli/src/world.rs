@@ -74,11 +74,7 @@ pub(crate) fn add_grants(base: &Grants, typed: &[Grant]) -> Result<Grants, Compl
     for grant in typed {
         added.add(grant.clone()).map_err(|error| Complaint::usage(error.to_string()))?;
     }
-    let mut all = base.clone();
-    all.files.retain(|known| !added.files.iter().any(|new| new.guest == known.guest));
-    all.files.append(&mut added.files);
-    all.env.append(&mut added.env);
-    Ok(all)
+    Ok(base.clone().overlaid(added))
 }
 
 #[cfg(test)]

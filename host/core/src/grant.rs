@@ -23,6 +23,15 @@ impl Grants {
         !self.files.is_empty()
     }
 
+    /// These grants with others on top: one for a place that is granted already takes that one's place.
+    #[must_use]
+    pub fn overlaid(mut self, mut on_top: Self) -> Self {
+        self.files.retain(|known| !on_top.files.iter().any(|new| new.guest == known.guest));
+        self.files.append(&mut on_top.files);
+        self.env.append(&mut on_top.env);
+        self
+    }
+
     /// Adds one grant read by [`parse_grant`].
     ///
     /// # Errors

@@ -75,8 +75,8 @@ pub struct Policy {
 /// What holds where nothing more specific is said.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DefaultPolicy {
-    /// The permission of every tool.
-    pub permission: Permission,
+    /// The permission of every tool; `auto` when nothing is said.
+    pub permission: Option<Permission>,
     /// Limits of every call.
     pub limits: LimitOverrides,
 }
@@ -144,7 +144,8 @@ impl Policy {
             .and_then(|component| {
                 component.tools.get(tool).and_then(|tool| tool.permission).or(component.permission)
             })
-            .unwrap_or(self.defaults.permission)
+            .or(self.defaults.permission)
+            .unwrap_or_default()
     }
 
     /// The limits of one tool: of the tool, else of the component, else the defaults.

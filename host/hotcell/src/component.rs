@@ -16,7 +16,7 @@ use hotcell_core::tool::Definition;
 use hotcell_sandbox::LoadedComponent;
 
 pub use load::{inspect_file, read_component};
-pub use terms::Terms;
+pub use terms::{Origin, Said, Terms};
 
 use crate::component_tool::ComponentTool;
 use crate::error::{ComponentError, Warning};

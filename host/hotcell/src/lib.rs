@@ -58,6 +58,8 @@ mod tools;
 mod models;
 
 #[cfg(feature = "sandbox")]
+mod advisories;
+#[cfg(feature = "sandbox")]
 mod compile;
 #[cfg(feature = "sandbox")]
 mod component;
@@ -65,6 +67,8 @@ mod component;
 mod component_tool;
 #[cfg(feature = "sandbox")]
 mod error;
+#[cfg(feature = "sandbox")]
+mod explain;
 #[cfg(feature = "sandbox")]
 mod guest_services;
 #[cfg(feature = "sandbox")]
@@ -75,10 +79,12 @@ mod precompile;
 mod sandbox;
 #[cfg(feature = "sandbox")]
 mod self_check;
+#[cfg(feature = "sandbox")]
+mod starter_policy;
 
 pub use agent::{Agent, AgentBuilder, AgentError};
 pub use environment::cache_dir;
-pub use policy_file::{PolicyError, load_policy, policy_from_environment};
+pub use policy_file::{PolicyError, load_policy, load_policy_with_places, policy_from_environment};
 pub use regular_file::open_regular_file;
 pub use run_limits::run_limits;
 pub use tools::{IntoOffers, OfferError};
@@ -87,15 +93,23 @@ pub use tools::{IntoOffers, OfferError};
 pub use models::{DEFAULT_MODEL, ModelChoiceError, model_from_environment, open_model, script_model};
 
 #[cfg(feature = "sandbox")]
+pub use advisories::{ADVISORIES_UNTIL, Advisory, ENGINE_VERSION, advisories};
+#[cfg(feature = "sandbox")]
 pub use compile::{Compile, CompileLimits, QueueLimits};
 #[cfg(feature = "sandbox")]
-pub use component::{Component, DefinitionSource, Terms, inspect_file, read_component};
+pub use component::{Component, DefinitionSource, Origin, Said, Terms, inspect_file, read_component};
 #[cfg(feature = "sandbox")]
 pub use error::{ComponentError, Warning};
+#[cfg(feature = "sandbox")]
+pub use explain::{Decided, Explanation, GrantRuling, Overruled, Source, ToolRuling, explain, explain_tool};
 #[cfg(feature = "sandbox")]
 pub use guest_services::{GuestLog, LogRing, LogSink};
 #[cfg(feature = "sandbox")]
 pub use hotcell_compiler::cache::{CacheCounts, CacheState};
+#[cfg(feature = "sandbox")]
+pub use hotcell_compiler::difference::{
+    Difference, Reach, SchemaPlaces, ToolChange, ToolsDifference, difference,
+};
 #[cfg(feature = "sandbox")]
 pub use hotcell_compiler::inspect::{Capability, Ceiling, CoreShape, ImportGroup, Producer, Standing};
 #[cfg(feature = "sandbox")]
@@ -110,6 +124,8 @@ pub use load_events::{LoadEvent, LoadObserver, LoadProgress};
 pub use precompile::Precompiled;
 #[cfg(feature = "sandbox")]
 pub use sandbox::{Cache, DEFAULT_CACHE_BYTES, Sandbox, SandboxConfig};
+#[cfg(feature = "sandbox")]
+pub use starter_policy::{PolicySubject, starter_policy};
 
 pub use hotcell_agent::host_tool::IntoReport;
 pub use hotcell_agent::scripted_model::{call_reply, text_reply};
@@ -128,6 +144,6 @@ pub use hotcell_core::outcome::Outcome;
 pub use hotcell_core::policy::{Permission, Policy};
 pub use hotcell_core::tool::{Definition, Tool};
 pub use hotcell_core::{
-    approval, budget, call, content, event, grant, ids, limits, message, model, outcome, policy, services,
-    text, tool, units,
+    approval, budget, call, content, engine, event, grant, ids, limits, message, model, outcome, policy,
+    services, text, tool, units,
 };

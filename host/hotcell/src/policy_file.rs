@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use hotcell_core::policy::Policy;
-use hotcell_core::policy::file::{MAX_POLICY_BYTES, PolicyErrors, PolicyFile};
+use hotcell_core::policy::file::{MAX_POLICY_BYTES, Places, PolicyErrors, PolicyFile};
 use hotcell_core::text::escape_control;
 use thiserror::Error;
 
@@ -32,10 +32,18 @@ pub enum PolicyError {
 /// # Errors
 /// The file cannot be read, or it has problems, all of which are listed.
 pub fn load_policy(path: &Path) -> Result<Policy, PolicyError> {
+    Ok(load_policy_with_places(path)?.0)
+}
+
+/// Reads a policy file as [`load_policy`] does, and notes where its keys stand. Blocks.
+///
+/// # Errors
+/// Those of [`load_policy`].
+pub fn load_policy_with_places(path: &Path) -> Result<(Policy, Places), PolicyError> {
     let text = read(path).map_err(|source| PolicyError::Read { path: path.to_path_buf(), source })?;
     let policy = PolicyFile::parse(&text, &path.to_string_lossy())?;
     // The folder of a bare file name is the empty path, under which relative paths stay as they are.
-    Ok(policy.resolved_at(path.parent().unwrap_or(Path::new(""))))
+    Ok((policy.resolved_at(path.parent().unwrap_or(Path::new(""))), PolicyFile::places(&text)))
 }
 
 fn read(path: &Path) -> io::Result<String> {

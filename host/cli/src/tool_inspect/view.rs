@@ -6,7 +6,7 @@ use std::path::Path;
 use hotcell::policy::Verdict;
 use hotcell::text::{cap_chars, escape_control};
 use hotcell::units::{format_bytes, format_duration};
-use hotcell::{Definition, Grants, Inspection, Standing, Terms};
+use hotcell::{Capability, Definition, Grants, Inspection, Standing, Terms};
 use serde::Serialize;
 
 use crate::report::{grouped, shortened};
@@ -69,7 +69,7 @@ impl PolicyView {
 
 /// The whole page.
 pub(crate) fn describe(file: &str, inspection: &Inspection, policy: Option<&PolicyView>) -> String {
-    let mut page = Page(String::new());
+    let mut page = Page::default();
     page.line(format_args!("{}: a component of {}", escape_control(file), format_bytes(inspection.bytes)));
     page.line(format_args!("digest: {}", inspection.digest));
     tools(&mut page, inspection);
@@ -97,17 +97,24 @@ pub(crate) fn describe(file: &str, inspection: &Inspection, policy: Option<&Poli
     }
     if let Some(policy) = policy {
         under_policy(&mut page, policy);
+        missing_grants(&mut page, policy, inspection);
     }
-    page.0
+    page.text()
 }
 
-struct Page(String);
+/// Text that grows by lines.
+#[derive(Debug, Default)]
+pub(super) struct Page(String);
 
 impl Page {
-    fn line(&mut self, text: impl std::fmt::Display) {
+    pub(super) fn line(&mut self, text: impl std::fmt::Display) {
         if writeln!(self.0, "{text}").is_err() {
             unreachable!("writing to a string cannot fail");
         }
+    }
+
+    pub(super) fn text(self) -> String {
+        self.0
     }
 }
 
@@ -225,6 +232,22 @@ fn under_policy(page: &mut Page, policy: &PolicyView) {
             format_bytes(tool.memory_bytes),
             grouped(tool.fuel)
         ));
+    }
+}
+
+/// What the component could use and is not given. That is no fault: its calls get an error where they need it.
+fn missing_grants(page: &mut Page, policy: &PolicyView, inspection: &Inspection) {
+    let possible = |capability| {
+        inspection.ceilings.iter().any(|ceiling| ceiling.possible && ceiling.capability == capability)
+    };
+    if possible(Capability::Files) && policy.grants.files.is_empty() {
+        page.line("  is given no directory: where it opens a file, it is told that there is none");
+    }
+    if possible(Capability::Environment) && policy.grants.env.is_empty() {
+        page.line("  is given no environment variables: it sees none");
+    }
+    if possible(Capability::Network) {
+        page.line("  is given no network: this version cannot grant it");
     }
 }
 

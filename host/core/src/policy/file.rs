@@ -7,6 +7,7 @@ mod allow;
 mod component;
 mod grants;
 mod limits;
+mod places;
 mod problem;
 mod reader;
 mod run;
@@ -14,6 +15,7 @@ mod syntax;
 mod words;
 
 pub use allow::{AllowChange, allow_line};
+pub use places::{Place, Places, key_path, quoted};
 pub use problem::{MAX_PROBLEMS, PolicyErrors, Problem};
 
 use toml::de::DeTable;
@@ -66,6 +68,20 @@ impl PolicyFile {
         if problems.is_empty() { Ok(policy) } else { Err(problems.finish(text, name)) }
     }
 
+    /// Where the keys of this text stand.
+    #[must_use]
+    pub fn places(text: &str) -> Places {
+        Places::of(text)
+    }
+
+    /// The JSON Schema (2020-12) of policy files, for editors.
+    ///
+    /// It says less than the reader does: no schema can tell that two grants name one place.
+    #[must_use]
+    pub const fn schema() -> &'static str {
+        include_str!("file/schema.json")
+    }
+
     /// The change of this text that would allow one tool without asking.
     #[must_use]
     pub fn allow_change(text: &str, component: &str, tool: &str) -> AllowChange {
@@ -90,7 +106,7 @@ fn read_root(reader: &mut Reader, table: &DeTable<'_>) -> Policy {
         && let Some(fields) = reader.fields(&node, &["permission", "limits"])
     {
         policy.defaults = DefaultPolicy {
-            permission: limits::permission(reader, &fields).unwrap_or_default(),
+            permission: limits::permission(reader, &fields),
             limits: limits::nested(reader, &fields),
         };
     }

@@ -1,10 +1,14 @@
 //! Under which terms a component runs: what its policy entry, the defaults and the program say together.
 
+use std::collections::BTreeSet;
+
 use hotcell_core::grant::Grants;
 use hotcell_core::ids::{Digest, IdError, ToolName};
 use hotcell_core::limits::{CallLimits, LimitOverrides};
 use hotcell_core::policy::{ComponentPolicy, DefaultPolicy, Permission, Policy};
 use hotcell_core::tool::Definition;
+
+use serde::Serialize;
 
 use crate::error::ComponentError;
 
@@ -71,6 +75,14 @@ impl Terms {
         }
     }
 
+    /// The own names of the tools that the policy's entry names, sorted.
+    #[must_use]
+    pub fn named_tools(&self) -> BTreeSet<&str> {
+        let Some(entry) = &self.entry else { return BTreeSet::new() };
+        let exposed = entry.expose.iter().flatten();
+        exposed.chain(entry.tools.keys()).chain(entry.rename.keys()).map(String::as_str).collect()
+    }
+
     pub(super) fn set_limits(&mut self, limits: LimitOverrides) {
         self.limits = limits.or(self.limits);
     }
@@ -118,21 +130,61 @@ impl Terms {
     /// all components, else what is built in.
     #[must_use]
     pub fn limits(&self, own_name: &str) -> CallLimits {
-        let of_entry = self.entry.as_ref().map(|entry| {
-            let of_tool = entry.tools.get(own_name).map(|tool| tool.limits).unwrap_or_default();
-            of_tool.or(entry.limits)
-        });
-        self.limits.or(of_entry.unwrap_or_default()).or(self.defaults.limits).apply(CallLimits::default())
+        let said = self.said(own_name).into_iter().map(|said| said.limits);
+        said.fold(LimitOverrides::default(), LimitOverrides::or).apply(CallLimits::default())
     }
 
     /// Whether the tool runs when a model asks for it.
     #[must_use]
     pub fn permission(&self, own_name: &str) -> Permission {
-        let of_entry = self.entry.as_ref().and_then(|entry| {
-            entry.tools.get(own_name).and_then(|tool| tool.permission).or(entry.permission)
-        });
-        self.permission.or(of_entry).unwrap_or(self.defaults.permission)
+        self.said(own_name).into_iter().find_map(|said| said.permission).unwrap_or_default()
     }
+
+    /// Everything that is said about a tool, the most specific first: each value comes from the first that has it.
+    #[must_use]
+    pub fn said(&self, own_name: &str) -> [Said; 4] {
+        let tool =
+            self.entry.as_ref().and_then(|entry| entry.tools.get(own_name)).copied().unwrap_or_default();
+        let (permission, limits) =
+            self.entry.as_ref().map(|entry| (entry.permission, entry.limits)).unwrap_or_default();
+        [
+            Said { origin: Origin::Typed, permission: self.permission, limits: self.limits },
+            Said { origin: Origin::Tool, permission: tool.permission, limits: tool.limits },
+            Said { origin: Origin::Component, permission, limits },
+            Said {
+                origin: Origin::Defaults,
+                permission: self.defaults.permission,
+                limits: self.defaults.limits,
+            },
+        ]
+    }
+}
+
+/// Who says something about a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The command line, or the program.
+    Typed,
+    /// The policy, about the tool.
+    Tool,
+    /// The policy, about the component.
+    Component,
+    /// The policy, about all components.
+    Defaults,
+    /// Nobody, so what is built in holds.
+    BuiltIn,
+}
+
+/// What one place says about a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Said {
+    /// Who says it.
+    pub origin: Origin,
+    /// Whether the tool runs.
+    pub permission: Option<Permission>,
+    /// What caps a call.
+    pub limits: LimitOverrides,
 }
 
 #[cfg(test)]

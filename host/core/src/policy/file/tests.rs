@@ -45,7 +45,7 @@ max_time = "10m"
     let policy = PolicyFile::parse(&text, "p.toml").unwrap();
     let expected = Policy {
         defaults: DefaultPolicy {
-            permission: Permission::Ask,
+            permission: Some(Permission::Ask),
             limits: LimitOverrides {
                 timeout: Some(Duration::from_secs(10)),
                 memory_bytes: Some(64 << 20),

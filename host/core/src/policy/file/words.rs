@@ -44,8 +44,8 @@ pub(super) fn quote_key(key: &str) -> String {
     if !key.is_empty() && key.chars().all(bare) { key.into() } else { quote_text(key) }
 }
 
-/// The text as a basic TOML string.
-fn quote_text(text: &str) -> String {
+/// The text as a basic TOML string, quotes included.
+pub(super) fn quote_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
