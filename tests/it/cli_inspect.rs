@@ -89,7 +89,7 @@ fn a_compiled_artifact_is_refused_as_a_tool() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("precompiled.wasm");
     let artifact = hotcell_tests::call::compile(&hotcell_tests::health::control_tool());
-    std::fs::write(&path, artifact.code()).unwrap();
+    std::fs::write(&path, artifact.code().read().unwrap()).unwrap();
     for verb in ["inspect", "call"] {
         let said = hotcell(&["tool", verb, path.to_str().unwrap()]);
         assert!(matches!(said.code, Some(1 | 2)), "{said:?}");

@@ -4,6 +4,7 @@
 
 pub mod call;
 pub mod command;
+pub mod generated;
 pub mod guest;
 pub mod health;
 pub mod services;

@@ -27,6 +27,7 @@ use open::Open;
 mod alarm;
 mod entry;
 mod folder;
+mod hold;
 mod key;
 mod mac;
 mod open;
@@ -210,7 +211,7 @@ fn believe(header: ArtifactHeader, code: entry::Verified) -> Artifact {
     // SAFETY: `Verified` exists only for bytes whose keyed hash, over header and code, was checked in memory, and
     // only `write` makes such hashes, from an `Artifact`: so the bytes are what our compiler wrote for this
     // header. Code from disk must be stated to be ours somewhere, and this is where it was checked.
-    unsafe { Artifact::from_compiler(header, code.into_bytes()) }
+    unsafe { Artifact::from_compiler(header, code.into_code()) }
 }
 
 #[cfg(test)]

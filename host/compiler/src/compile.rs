@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hotcell_core::artifact::{Artifact, ArtifactHeader};
+use hotcell_core::artifact::{Artifact, ArtifactHeader, Code};
 use hotcell_core::ids::Digest;
 use wasmtime::Engine;
 
@@ -175,5 +175,5 @@ fn trust_compiler(header: ArtifactHeader, code: Vec<u8>) -> Artifact {
     // over a file that only this process and the compile process it started could open, whose length and
     // digest are those that the process reported. Native code must be marked as such somewhere, and this is where
     // it is known to be the compiler's.
-    unsafe { Artifact::from_compiler(header, code) }
+    unsafe { Artifact::from_compiler(header, Code::Memory(Arc::new(code))) }
 }

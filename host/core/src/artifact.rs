@@ -1,5 +1,9 @@
 //! Compiled components: bytes that are native code, so where they come from is part of their type.
 
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -32,8 +36,47 @@ pub const ARTIFACT_FORMAT: u32 = 2;
 #[derive(Debug, Clone)]
 pub struct Artifact {
     header: ArtifactHeader,
-    /// A vector and not a slice, because what was read from a file becomes this without a copy.
-    code: Arc<Vec<u8>>,
+    code: Code,
+}
+
+/// Where native code is held.
+#[derive(Debug, Clone)]
+pub enum Code {
+    /// In memory of this process.
+    Memory(Arc<Vec<u8>>),
+    /// In a file without a name that nobody can change any more, so that it can be mapped instead of copied.
+    Sealed {
+        /// The file.
+        file: Arc<File>,
+        /// Its length.
+        bytes: u64,
+    },
+}
+
+impl Code {
+    /// How many bytes it has.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Memory(code) => code.len() as u64,
+            Self::Sealed { bytes, .. } => *bytes,
+        }
+    }
+
+    /// The bytes in memory.
+    ///
+    /// # Errors
+    /// A sealed file cannot be read, or not into memory.
+    pub fn read(&self) -> io::Result<Cow<'_, [u8]>> {
+        match self {
+            Self::Memory(code) => Ok(Cow::Borrowed(code)),
+            Self::Sealed { file, bytes } => {
+                let mut code = vec![0; usize::try_from(*bytes).map_err(io::Error::other)?];
+                file.read_exact_at(&mut code, 0)?;
+                Ok(Cow::Owned(code))
+            }
+        }
+    }
 }
 
 impl Artifact {
@@ -41,14 +84,15 @@ impl Artifact {
     ///
     /// # Safety
     /// `code` must be, byte for byte, what the engine's compiler wrote for `header`, taken either
-    /// from the compiler itself or from storage whose integrity was verified on these very bytes.
+    /// from the compiler itself or from storage whose integrity was verified on these very bytes. A file must be
+    /// sealed against every change.
     #[must_use]
     #[expect(
         unsafe_code,
         reason = "declares a contract that the type system cannot check: the origin of native code"
     )]
-    pub unsafe fn from_compiler(header: ArtifactHeader, code: Vec<u8>) -> Self {
-        Self { header, code: Arc::new(code) }
+    pub unsafe fn from_compiler(header: ArtifactHeader, code: Code) -> Self {
+        Self { header, code }
     }
 
     /// What it was made from.
@@ -59,7 +103,7 @@ impl Artifact {
 
     /// The native code.
     #[must_use]
-    pub fn code(&self) -> &[u8] {
+    pub fn code(&self) -> &Code {
         &self.code
     }
 }

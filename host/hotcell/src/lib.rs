@@ -113,6 +113,8 @@ pub use hotcell_compiler::difference::{
 #[cfg(feature = "sandbox")]
 pub use hotcell_compiler::inspect::{Capability, Ceiling, CoreShape, ImportGroup, Producer, Standing};
 #[cfg(feature = "sandbox")]
+pub use hotcell_compiler::queue::QueueGauges;
+#[cfg(feature = "sandbox")]
 pub use hotcell_compiler::{
     Inspection, LoadError, embed_definitions, inspect, read_definitions, worker_main,
 };

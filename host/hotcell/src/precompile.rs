@@ -50,7 +50,7 @@ impl Sandbox {
                 digest: seen.digest,
                 from_cache: true,
                 took: Duration::ZERO,
-                artifact_bytes: artifact.code().len() as u64,
+                artifact_bytes: artifact.code().bytes(),
                 warnings: seen.warnings,
             });
         }
@@ -63,7 +63,7 @@ impl Sandbox {
             digest: seen.digest,
             from_cache: compiled.took.is_zero(),
             took: compiled.took,
-            artifact_bytes: compiled.artifact.code().len() as u64,
+            artifact_bytes: compiled.artifact.code().bytes(),
             warnings: seen.warnings,
         })
     }

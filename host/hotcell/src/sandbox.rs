@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hotcell_compiler::cache::CacheState;
+use hotcell_compiler::queue::QueueGauges;
 use hotcell_compiler::{
     ArtifactCache, CacheAccess, CacheLimits, CacheOptions, CompileLimits, CompileQueue, Compiler, QueueLimits,
 };
@@ -219,6 +220,12 @@ impl Sandbox {
     #[must_use]
     pub fn cache_state(&self) -> CacheState {
         self.parts.queue.cache().state()
+    }
+
+    /// How many components are being compiled, and how many wait for it.
+    #[must_use]
+    pub fn compile_gauges(&self) -> QueueGauges {
+        self.parts.queue.gauges()
     }
 
     /// What the sandbox is doing at the moment.

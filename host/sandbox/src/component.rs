@@ -1,9 +1,10 @@
 //! A loaded component, and the same with its grants opened.
 
+use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotcell_core::artifact::Artifact;
+use hotcell_core::artifact::{Artifact, Code};
 use hotcell_core::call::{CallReport, CallRequest};
 use hotcell_core::grant::Grants;
 use hotcell_core::ids::{CallId, Digest, PrincipalId, ToolName};
@@ -11,6 +12,7 @@ use hotcell_core::limits::CallLimits;
 use hotcell_core::outcome::Outcome;
 use hotcell_core::services::HostServices;
 use hotcell_core::tool::{Definition, Hints};
+use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre};
 
 use crate::abi::{Abi, RawDefinition};
@@ -57,11 +59,7 @@ impl LoadedComponent {
             });
         }
         let load = |error: wasmtime::Error| SandboxError::Load { reason: format!("{error:#}") };
-        // SAFETY: `Artifact` can only be made by stating, in an `unsafe` call of its own, that the bytes are
-        // what this engine's compiler wrote, either fresh or authenticated; the header names the engine.
-        // Needed because the engine offers no safe way to load code that was compiled before.
-        #[expect(unsafe_code, reason = "loads native code whose origin the type `Artifact` vouches for")]
-        let component = unsafe { Component::deserialize(&core.engine, artifact.code()) }.map_err(load)?;
+        let component = component_of(&core.engine, artifact).map_err(load)?;
         let abi = Abi::find(&component)?;
         let units = units(&component, core.config.slots)?;
         let instance = core
@@ -124,6 +122,29 @@ impl LoadedComponent {
             Reply::Definitions(raw) => raw.into_iter().map(check).collect(),
             Reply::Report(report) => Err(SandboxError::Definitions(report)),
         }
+    }
+}
+
+/// The engine's own form of an artifact. A sealed file is mapped, memory is copied.
+fn component_of(engine: &Engine, artifact: &Artifact) -> wasmtime::Result<Component> {
+    if let Code::Sealed { file, .. } = artifact.code() {
+        // The engine opens by path; this one names the very file, which has no other.
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        // SAFETY: as below; the file is sealed, so what is mapped stays what was authenticated.
+        #[expect(unsafe_code, reason = "loads native code whose origin the type `Artifact` vouches for")]
+        let mapped = unsafe { Component::deserialize_file(engine, path) };
+        // Without `/proc` there is the way below.
+        if mapped.is_ok() {
+            return mapped;
+        }
+    }
+    let code = artifact.code().read()?;
+    // SAFETY: `Artifact` can only be made by stating, in an `unsafe` call of its own, that the bytes are
+    // what this engine's compiler wrote, either fresh or authenticated; the header names the engine.
+    // Needed because the engine offers no safe way to load code that was compiled before.
+    #[expect(unsafe_code, reason = "loads native code whose origin the type `Artifact` vouches for")]
+    unsafe {
+        Component::deserialize(engine, code)
     }
 }
 

@@ -10,18 +10,19 @@
 //! byte for byte and parses nothing.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 
-use hotcell_core::artifact::ArtifactHeader;
+use hotcell_core::artifact::{ArtifactHeader, Code};
 use hotcell_core::ids::Digest;
 
+use super::hold::Hold;
 use super::mac::{self, Key, KeyedHash};
 
 const MAGIC: &[u8; 8] = b"HOTCELL\x02";
 const LENGTH_BYTES: usize = 8;
 
 /// Bytes that are read and then hashed while the processor still has them at hand.
-const CHUNK_BYTES: u64 = 256 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// Digits of the part of a file name that says for which engine, machine and key an entry is.
 const GENERATION_DIGITS: usize = 16;
@@ -33,12 +34,12 @@ pub(super) struct Entry {
     file_name: String,
 }
 
-/// Code whose keyed hash was checked.
+/// Code whose keyed hash was checked, held where nobody can change it any more.
 #[derive(Debug)]
-pub(super) struct Verified(Vec<u8>);
+pub(super) struct Verified(Code);
 
 impl Verified {
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(super) fn into_code(self) -> Code {
         self.0
     }
 }
@@ -82,7 +83,7 @@ impl Sealed<'_> {
 
 impl Entry {
     /// The entry of a cache with this key; entries of another key have other names, so a new key makes plain misses.
-    pub(super) fn of(header: &ArtifactHeader, key: &Key) -> io::Result<Self> {
+    pub(super) fn of(header: &ArtifactHeader, key: &Key) -> Self {
         let mut machine = Vec::with_capacity(256);
         for text in [&header.engine, &header.target, &header.cpu] {
             let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -91,12 +92,12 @@ impl Entry {
         }
         machine.extend_from_slice(&header.format.to_le_bytes());
         let prefix = [MAGIC, header.source.as_bytes().as_slice(), &machine].concat();
-        let mut generation = KeyedHash::new(key)?;
+        let mut generation = KeyedHash::new(key);
         generation.update(&machine);
         let generation = Digest::of(&generation.finish()).to_hex();
         let generation = generation.split_at(GENERATION_DIGITS).0;
         let file_name = format!("{generation}-{}", Digest::of(&prefix).to_hex());
-        Ok(Self { prefix, file_name })
+        Self { prefix, file_name }
     }
 
     /// Follows from digests alone, so no text from outside becomes a path.
@@ -109,12 +110,12 @@ impl Entry {
         self.file_name.split_at(GENERATION_DIGITS).0
     }
 
-    pub(super) fn seal<'a>(&self, key: &Key, code: &'a [u8]) -> io::Result<Sealed<'a>> {
+    pub(super) fn seal<'a>(&self, key: &Key, code: &'a [u8]) -> Sealed<'a> {
         let prefix = self.prefix_of(code.len() as u64);
-        let mut hash = KeyedHash::new(key)?;
+        let mut hash = KeyedHash::new(key);
         hash.update(&prefix);
         hash.update(code);
-        Ok(Sealed { prefix, code, mac: hash.finish() })
+        Sealed { prefix, code, mac: hash.finish() }
     }
 
     /// Reads the code of an entry into memory and checks the keyed hash there.
@@ -129,12 +130,12 @@ impl Entry {
         if prefix != expected {
             return Err(Refusal::NotOurs);
         }
-        let mut hash = KeyedHash::new(key)?;
+        let mut hash = KeyedHash::new(key);
         hash.update(&prefix);
         let code = read_hashed(file, code_bytes, &mut hash)?;
         let mut tag = [0; mac::BYTES];
         file.read_exact(&mut tag)?;
-        if hash.is(&tag) { Ok(Verified(code)) } else { Err(Refusal::NotOurs) }
+        if hash.is(tag) { Ok(Verified(code.seal()?)) } else { Err(Refusal::NotOurs) }
     }
 
     fn prefix_of(&self, code_bytes: u64) -> Vec<u8> {
@@ -142,20 +143,20 @@ impl Entry {
     }
 }
 
-/// Reads so many bytes and hashes them on the way; nothing is filled with zeros first and nothing copied after.
-fn read_hashed(mut file: &File, bytes: u64, hash: &mut KeyedHash) -> Result<Vec<u8>, Refusal> {
-    let mut code = Vec::new();
-    let room = usize::try_from(bytes).map_err(io::Error::other)?;
-    code.try_reserve_exact(room).map_err(io::Error::other)?;
+/// Reads so many bytes and hashes what it keeps of them.
+fn read_hashed(mut file: &File, bytes: u64, hash: &mut KeyedHash) -> Result<Hold, Refusal> {
+    let mut hold = Hold::new(bytes)?;
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES);
     let mut left = bytes;
     while left > 0 {
-        let hashed = code.len();
-        let read = (&mut file).take(left.min(CHUNK_BYTES)).read_to_end(&mut code)? as u64;
+        chunk.clear();
+        let read = (&mut file).take(left.min(CHUNK_BYTES as u64)).read_to_end(&mut chunk)? as u64;
         if read == 0 {
             return Err(Refusal::NotOurs);
         }
-        hash.update(code.get(hashed..).unwrap_or_default());
+        hash.update(&chunk);
+        hold.write_all(&chunk)?;
         left -= read;
     }
-    Ok(code)
+    Ok(hold)
 }

@@ -52,9 +52,7 @@ impl Open {
 
     /// Looks an artifact up; what is there and is not ours is removed and counted.
     pub(super) fn read(&self, header: &ArtifactHeader) -> Lookup {
-        let Ok(entry) = Entry::of(header, &self.key) else {
-            return Lookup::Missing;
-        };
+        let entry = Entry::of(header, &self.key);
         match self.verified(&entry) {
             Ok(Some(code)) => Lookup::Found(believe(header.clone(), code)),
             Ok(None) | Err(Refusal::Unreadable) => Lookup::Missing,
@@ -98,8 +96,9 @@ impl Open {
         if self.access == CacheAccess::ReadOnly {
             return Err(io::Error::other("the folder is only read"));
         }
-        let entry = Entry::of(artifact.header(), &self.key)?;
-        let sealed = entry.seal(&self.key, artifact.code())?;
+        let entry = Entry::of(artifact.header(), &self.key);
+        let code = artifact.code().read()?;
+        let sealed = entry.seal(&self.key, &code);
         check_size(sealed.bytes(), limits)?;
         self.entries.write(entry.file_name(), &sealed.parts(), steps)?;
         let removed = make_room(&self.entries, limits, entry.generation(), entry.file_name())?;

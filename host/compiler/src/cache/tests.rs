@@ -2,8 +2,9 @@ use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use hotcell_core::artifact::ARTIFACT_FORMAT;
+use hotcell_core::artifact::{ARTIFACT_FORMAT, Code};
 use hotcell_core::ids::Digest;
 
 use super::*;
@@ -29,7 +30,7 @@ fn found(cache: &ArtifactCache, source: &[u8]) -> Option<Artifact> {
 fn artifact(source: &[u8]) -> Artifact {
     let code = [b"code of ", source].concat();
     // SAFETY: nothing loads the artifact, so that it is no code harms nobody.
-    unsafe { Artifact::from_compiler(header(source), code) }
+    unsafe { Artifact::from_compiler(header(source), Code::Memory(Arc::new(code))) }
 }
 
 struct Place {
@@ -58,7 +59,7 @@ impl Place {
     fn entry(&self, source: &[u8]) -> PathBuf {
         let key = fs::read(self.root().join("key")).unwrap();
         let key = mac::Key(key.try_into().unwrap());
-        self.entries().join(entry::Entry::of(&header(source), &key).unwrap().file_name())
+        self.entries().join(entry::Entry::of(&header(source), &key).file_name())
     }
 
     fn entries(&self) -> PathBuf {
@@ -85,7 +86,10 @@ fn check_rejected(place: &Place, source: &[u8]) {
     assert!(matches!(place.open().get(&header(source)), Lookup::Missing));
     // Compiling again heals the entry.
     cache.put(&artifact(source)).unwrap();
-    assert_eq!(found(&cache, source).unwrap().code(), artifact(source).code());
+    assert_eq!(
+        found(&cache, source).unwrap().code().read().unwrap(),
+        artifact(source).code().read().unwrap()
+    );
 }
 
 #[test]
@@ -97,7 +101,10 @@ fn an_artifact_is_found_again_after_a_restart() {
     cache.put(&artifact(b"a")).unwrap();
     let again = place.open();
     let artifact_found = found(&again, b"a").unwrap();
-    assert_eq!((artifact_found.header(), artifact_found.code()), (&header(b"a"), artifact(b"a").code()));
+    assert_eq!(
+        (artifact_found.header(), artifact_found.code().read().unwrap()),
+        (&header(b"a"), artifact(b"a").code().read().unwrap())
+    );
     assert_eq!(cache.counts(), CacheCounts { misses: 1, ..CacheCounts::default() });
     assert_eq!(again.counts(), CacheCounts { hits: 1, ..CacheCounts::default() });
 }
