@@ -9,6 +9,8 @@ mod cli_policy;
 mod cli_run;
 mod cli_tool_call;
 mod docs;
+mod loading_cache;
+mod loading_cache_writers;
 mod sandbox_cancel;
 mod sandbox_grants;
 mod sandbox_limits;
