@@ -179,10 +179,13 @@ fn what_stands_in_the_place_of_an_entry_and_is_no_file_of_ours_is_removed() {
     }
 }
 
+/// What somebody does to a place.
+type Attack<'a> = &'a dyn Fn(&Place);
+
 #[test]
 fn a_folder_somebody_else_may_control_is_not_used_and_its_reason_is_said() {
     let tool = guest::path("text-stats");
-    let attacks: [(&str, &dyn Fn(&Place)); 6] = [
+    let attacks: [(&str, Attack<'_>); 6] = [
         ("others can use it", &|place| {
             fs::create_dir(place.cache()).unwrap();
             fs::set_permissions(place.cache(), Permissions::from_mode(0o777)).unwrap();

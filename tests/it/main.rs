@@ -11,6 +11,8 @@ mod cli_tool_call;
 mod docs;
 mod loading_cache;
 mod loading_cache_writers;
+mod loading_prepared;
+mod loading_queue;
 mod sandbox_cancel;
 mod sandbox_grants;
 mod sandbox_limits;

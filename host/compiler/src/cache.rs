@@ -158,7 +158,7 @@ impl ArtifactCache {
     /// The artifact with exactly this header, when there is one that can be believed.
     #[must_use]
     pub fn get(&self, header: &ArtifactHeader) -> Lookup {
-        let lookup = self.state.as_ref().map_or(Lookup::Missing, |open| open.read(header));
+        let lookup = self.get_again(header);
         let counter = match lookup {
             Lookup::Found(_) => &self.counters.hits,
             Lookup::Missing => &self.counters.misses,
@@ -168,14 +168,10 @@ impl ArtifactCache {
         lookup
     }
 
-    /// Like [`ArtifactCache::get`] for a second look, which counts neither as a hit nor as a miss.
+    /// Like [`ArtifactCache::get`] for a second look, which the counts leave out.
     #[must_use]
     pub fn get_again(&self, header: &ArtifactHeader) -> Lookup {
-        let lookup = self.state.as_ref().map_or(Lookup::Missing, |open| open.read(header));
-        if matches!(lookup, Lookup::Rejected) {
-            self.counters.rejected.fetch_add(1, Ordering::Relaxed);
-        }
-        lookup
+        self.state.as_ref().map_or(Lookup::Missing, |open| open.read(header))
     }
 
     /// Keeps an artifact, in place of an older one, and removes what was not used for long when there is too much.
