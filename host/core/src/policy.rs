@@ -70,6 +70,37 @@ pub struct Policy {
     pub components: BTreeMap<String, ComponentPolicy>,
     /// What caps a run.
     pub run: RunPolicy,
+    /// How components are compiled.
+    pub compile: CompilePolicy,
+}
+
+/// How components are compiled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CompilePolicy {
+    /// What happens when a wall around the compile process cannot be raised.
+    pub isolation: Isolation,
+}
+
+/// What happens when the system does not offer a wall around the process that compiles a component.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Nothing is compiled.
+    Required,
+    /// It is compiled behind the walls that stand; which ones do not is reported.
+    #[default]
+    BestEffort,
+}
+
+impl Isolation {
+    /// The word for it in policy files.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Required => "required",
+            Self::BestEffort => "best-effort",
+        }
+    }
 }
 
 /// What holds where nothing more specific is said.

@@ -4,6 +4,7 @@
 //! Paths are kept as they are written; [`Policy::resolved_at`] puts them under the folder of the file.
 
 mod allow;
+mod compile;
 mod component;
 mod grants;
 mod limits;
@@ -30,7 +31,7 @@ pub const MAX_POLICY_BYTES: usize = 1 << 20;
 /// The version this reader understands.
 const VERSION: i128 = 1;
 
-const ROOT_KEYS: &[&str] = &["version", "defaults", "components", "run"];
+const ROOT_KEYS: &[&str] = &["version", "defaults", "components", "run", "compile"];
 
 /// Reads policy files.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +118,9 @@ fn read_root(reader: &mut Reader, table: &DeTable<'_>) -> Policy {
     }
     if let Some(node) = root.get("run") {
         policy.run = run::read(reader, &node);
+    }
+    if let Some(node) = root.get("compile") {
+        policy.compile = compile::read(reader, &node);
     }
     policy
 }

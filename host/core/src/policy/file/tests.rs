@@ -5,7 +5,7 @@ use super::*;
 use crate::grant::{Access, FileGrant, Grants};
 use crate::ids::{Digest, ToolName};
 use crate::limits::LimitOverrides;
-use crate::policy::{Bound, ComponentPolicy, Permission, RunPolicy, ToolPolicy};
+use crate::policy::{Bound, CompilePolicy, ComponentPolicy, Isolation, Permission, RunPolicy, ToolPolicy};
 
 mod allowing;
 mod hostile;
@@ -40,6 +40,9 @@ model = "openai/gpt-4.1"
 max_turns = "unlimited"
 max_tool_calls = 7
 max_time = "10m"
+
+[compile]
+isolation = "required"
 "#
     );
     let policy = PolicyFile::parse(&text, "p.toml").unwrap();
@@ -61,6 +64,7 @@ max_time = "10m"
             max_tool_calls: Some(Bound::AtMost(NonZeroU32::new(7).unwrap())),
             max_time: Some(Duration::from_secs(600)),
         },
+        compile: CompilePolicy { isolation: Isolation::Required },
     };
     assert_eq!(policy, expected);
 }
@@ -100,6 +104,16 @@ fn notes(digest: Digest) -> ComponentPolicy {
         ]
         .into(),
     }
+}
+
+#[test]
+fn walls_around_the_compiler_are_required_only_where_that_is_written() {
+    let isolation =
+        |text: &str| PolicyFile::parse(&format!("version = 1\n{text}\n"), "p").unwrap().compile.isolation;
+    assert_eq!(isolation(""), Isolation::BestEffort);
+    assert_eq!(isolation("[compile]"), Isolation::BestEffort);
+    assert_eq!(isolation("compile.isolation = \"best-effort\""), Isolation::BestEffort);
+    assert_eq!(isolation("compile.isolation = \"required\""), Isolation::Required);
 }
 
 #[test]

@@ -57,7 +57,7 @@ p.toml:2:1: expected valid TOML, found duplicate key
   help: each key and table may be written once; put both into one place
 p.toml:3:5: expected `]`, found unclosed table
   help: see the syntax at https://toml.io
-p.toml:4:2: rum: expected `components`, `defaults`, `run` or `version`, found the unknown key `rum`
+p.toml:4:2: rum: expected `compile`, `components`, `defaults`, `run` or `version`, found the unknown key `rum`
   help: did you mean `run`?
 p.toml:5:14: expected `\"`, found invalid basic string
   help: see the syntax at https://toml.io
@@ -82,7 +82,7 @@ fn the_version_is_required_and_is_one() {
 fn keys_nobody_reads_are_refused_at_every_level() {
     check(
         "compnents = {}",
-        "compnents: `components`, `defaults`, `run` or `version`, found the unknown key `compnents`",
+        "compnents: `compile`, `components`, `defaults`, `run` or `version`, found the unknown key `compnents`",
     );
     check(
         "[defaults.limits]\nfule = 1",
@@ -101,6 +101,11 @@ fn keys_nobody_reads_are_refused_at_every_level() {
     check(
         "[[components.a.grants.files]]\nhost = \"x\"\nguest = \"/x\"\nacces = \"read-only\"",
         "components.a.grants.files[0].acces: `access`, `guest` or `host`, found the unknown key `acces`",
+    );
+    check("[compile]\nisolated = true", "compile.isolated: `isolation`, found the unknown key `isolated`");
+    check(
+        "compile.isolation = \"always\"",
+        "compile.isolation: \"best-effort\" or \"required\", found \"always\"",
     );
     check(
         "run.max_steps = 3",
