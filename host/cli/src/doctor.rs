@@ -112,10 +112,10 @@ async fn sandbox_checks() -> Vec<Check> {
     let started = format_duration(began.elapsed());
     let engine = Check::new("sandbox", State::Good, format!("{} started in {started}", sandbox.engine()));
     let compiler = match sandbox.check_compiler().await {
-        Ok(took) => Check::new(
+        Ok(check) => Check::new(
             "compile worker",
             State::Good,
-            format!("compiled a small component in a process of its own in {}", format_duration(took)),
+            format!("compiled a small component in a process of its own in {}", format_duration(check.took)),
         ),
         Err(error) => Check::failed("compile worker", error.into()),
     };

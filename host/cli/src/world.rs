@@ -35,6 +35,7 @@ impl World {
             slots: SLOTS,
             max_memory_bytes: largest.memory_bytes,
             max_table_elements: largest.table_elements,
+            isolation: policy.compile.isolation,
             log: Arc::clone(&log) as _,
             load_observer,
             ..SandboxConfig::new(Compile::worker())

@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use hotcell_core::artifact::{Artifact, ArtifactHeader, Code};
 use hotcell_core::ids::Digest;
+use hotcell_core::policy::Isolation;
 use wasmtime::Engine;
 
 use crate::cancel::Cancel;
@@ -15,8 +17,33 @@ use crate::engine::{engine, engine_fingerprint, header};
 use crate::error::{CompileError, LoadError};
 use crate::inspect::check_for_compile;
 use crate::recognise::recognise;
+use crate::walls::Walls;
+use bad_ends::BadEnds;
 
+mod bad_ends;
 mod supervise;
+
+/// The most threads one compile may use; each costs address space.
+const MAX_THREADS: usize = 4;
+
+/// A component with one function that returns 42:
+///
+/// ```text
+/// (component
+///   (core module $m (func (export "answer") (result i32) i32.const 42))
+///   (core instance $i (instantiate $m))
+///   (func (export "answer") (result u32) (canon lift (core func $i "answer"))))
+/// ```
+#[rustfmt::skip]
+const PROBE: &[u8] = &[
+    0x00, 0x61, 0x73, 0x6d, 0x0d, 0x00, 0x01, 0x00, 0x01, 0x32, 0x00, 0x61, 0x73, 0x6d, 0x01, 0x00,
+    0x00, 0x00, 0x01, 0x05, 0x01, 0x60, 0x00, 0x01, 0x7f, 0x03, 0x02, 0x01, 0x00, 0x07, 0x0a, 0x01,
+    0x06, 0x61, 0x6e, 0x73, 0x77, 0x65, 0x72, 0x00, 0x00, 0x0a, 0x06, 0x01, 0x04, 0x00, 0x41, 0x2a,
+    0x0b, 0x00, 0x09, 0x04, 0x6e, 0x61, 0x6d, 0x65, 0x00, 0x02, 0x01, 0x6d, 0x02, 0x04, 0x01, 0x00,
+    0x00, 0x00, 0x07, 0x05, 0x01, 0x40, 0x00, 0x00, 0x79, 0x06, 0x0c, 0x01, 0x00, 0x00, 0x01, 0x00,
+    0x06, 0x61, 0x6e, 0x73, 0x77, 0x65, 0x72, 0x08, 0x06, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b,
+    0x0c, 0x01, 0x00, 0x06, 0x61, 0x6e, 0x73, 0x77, 0x65, 0x72, 0x01, 0x00, 0x00,
+];
 
 /// How components are compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +55,7 @@ pub enum Compile {
         program: PathBuf,
         /// Arguments in front of our own.
         args: Vec<OsString>,
-        /// An existing folder in which each compile makes a private temporary folder.
+        /// An existing folder in which each compile makes a file without a name.
         scratch: PathBuf,
     },
     /// In this process: nothing stops a component that makes the compiler use all memory, which ends this
@@ -75,6 +102,12 @@ impl Default for CompileLimits {
 pub struct Compiler {
     how: Compile,
     limits: CompileLimits,
+    isolation: Isolation,
+    /// How many compile processes run at the moment.
+    running: AtomicUsize,
+    /// What the last compile process said of its walls.
+    walls: Mutex<Option<Walls>>,
+    bad_ends: BadEnds,
     /// Made when first needed: a program that finds everything in its cache may get by with the fingerprint of
     /// another engine.
     engine: OnceLock<(Engine, String)>,
@@ -84,7 +117,45 @@ impl Compiler {
     /// A compiler; nothing is started yet.
     #[must_use]
     pub fn new(how: Compile, limits: CompileLimits) -> Self {
-        Self { how, limits, engine: OnceLock::new() }
+        Self {
+            how,
+            limits,
+            isolation: Isolation::default(),
+            running: AtomicUsize::new(0),
+            walls: Mutex::new(None),
+            bad_ends: BadEnds::default(),
+            engine: OnceLock::new(),
+        }
+    }
+
+    /// The same with what happens when a wall around a compile process is missing; in this process there are none.
+    #[must_use]
+    pub fn with_isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = isolation;
+        self
+    }
+
+    /// What happens when a wall around a compile process is missing.
+    #[must_use]
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
+    /// The walls around the last compile process that answered; none when there was none yet.
+    #[must_use]
+    pub fn last_walls(&self) -> Option<Walls> {
+        self.walls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Compiles a tiny component that is known to be good, and says which walls stood around it; none where there is no
+    /// compile process.
+    ///
+    /// # Errors
+    /// What stops the compiler here. [`CompileError::Isolation`] when a wall is missing and all are required; then
+    /// [`Compiler::last_walls`] says which stand.
+    pub fn probe(&self) -> Result<Option<Walls>, CompileError> {
+        self.compile(PROBE)?;
+        Ok(self.last_walls())
     }
 
     /// What compiling one component may use.
@@ -126,17 +197,36 @@ impl Compiler {
             return Err(LoadError::TooLarge { bytes, limit: self.limits.component_bytes }.into());
         }
         let (engine, fingerprint) = self.engine()?;
+        let digest = Digest::of(component);
         let code = match &self.how {
             Compile::Worker { program, args, scratch } => {
-                supervise::Worker { program, args, scratch, limits: &self.limits, engine: fingerprint }
-                    .compile(component, cancel)?
+                self.bad_ends.check(&digest)?;
+                let running = Running::one_more(&self.running);
+                let worker = supervise::Worker {
+                    program,
+                    args,
+                    scratch,
+                    limits: &self.limits,
+                    isolation: self.isolation,
+                    threads: running.threads(),
+                    engine: fingerprint,
+                };
+                let supervise::Outcome { code, walls, crashed } = worker.compile(component, cancel)?;
+                if walls.is_some() {
+                    *self.walls.lock().unwrap_or_else(PoisonError::into_inner) = walls;
+                }
+                self.bad_ends.note(digest, code.as_ref().err().filter(|_| crashed));
+                code?
+            }
+            Compile::InProcess if self.isolation == Isolation::Required => {
+                return Err(CompileError::isolation("components are compiled in this process, without any"));
             }
             Compile::InProcess => compile_here(engine, component)?,
             Compile::Prepared { folder } => {
                 return Err(CompileError::NotCompiled { folder: folder.clone() });
             }
         };
-        Ok(trust_compiler(header(fingerprint, Digest::of(component)), code))
+        Ok(trust_compiler(header(fingerprint, digest), code))
     }
 
     fn engine(&self) -> Result<&(Engine, String), CompileError> {
@@ -146,6 +236,31 @@ impl Compiler {
         let engine = engine()?;
         let fingerprint = engine_fingerprint(&engine);
         Ok(self.engine.get_or_init(|| (engine, fingerprint)))
+    }
+}
+
+/// One compile process that runs, while this exists.
+struct Running<'a> {
+    count: &'a AtomicUsize,
+    others: usize,
+}
+
+impl<'a> Running<'a> {
+    fn one_more(count: &'a AtomicUsize) -> Self {
+        let others = count.fetch_add(1, Ordering::Relaxed);
+        Self { count, others }
+    }
+
+    /// A fair part of half of the processors: the other half is for calls, which must not wait for compiles.
+    fn threads(&self) -> usize {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        (processors / 2 / (self.others + 1)).clamp(1, MAX_THREADS)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -172,7 +287,7 @@ fn refused(reason: &str) -> CompileError {
 #[expect(unsafe_code, reason = "the one place where compiler output becomes an artifact")]
 fn trust_compiler(header: ArtifactHeader, code: Vec<u8>) -> Artifact {
     // SAFETY: the code comes from `compile_here` for this very component and engine: either directly, or
-    // over a file that only this process and the compile process it started could open, whose length and
+    // over a file without a name that only this process and the compile process it started had, whose length and
     // digest are those that the process reported. Native code must be marked as such somewhere, and this is where
     // it is known to be the compiler's.
     unsafe { Artifact::from_compiler(header, Code::Memory(Arc::new(code))) }

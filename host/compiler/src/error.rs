@@ -228,6 +228,24 @@ pub enum CompileError {
         /// Where the artifacts are.
         folder: PathBuf,
     },
+    /// A wall around the compile process is missing, and all are required.
+    #[error(
+        "nothing is compiled without all walls around the compile process, and some are missing: {missing}"
+    )]
+    Isolation {
+        /// Which, and why, escaped and capped.
+        missing: String,
+    },
+    /// It was not tried, because it ended badly each time it was.
+    #[error("{last}; after {times} such ends it is not tried again for {}", format_duration(*pause))]
+    NotTried {
+        /// How it ended the last time.
+        last: Box<Self>,
+        /// How often it did.
+        times: u32,
+        /// For how long it is not tried, counted from the last end.
+        pause: Duration,
+    },
     /// A fault of the host or of the compile process.
     #[error("compiling failed: {reason}")]
     Internal {
@@ -247,6 +265,8 @@ impl CompileError {
             Self::Overloaded { .. } => "overloaded",
             Self::Cancelled => "cancelled",
             Self::NotCompiled { .. } => "not_compiled",
+            Self::Isolation { .. } => "isolation_missing",
+            Self::NotTried { last, .. } => last.code(),
             Self::Internal { .. } => "internal",
         }
     }
@@ -270,10 +290,18 @@ impl CompileError {
                 "make it with `hotcell tool compile FILE --out {}`, with this version of hotcell on a machine with this processor",
                 quote(&folder.to_string_lossy())
             ),
+            Self::Isolation { .. } => {
+                "run on a Linux kernel with Landlock and seccomp, see `hotcell doctor`; or set `isolation = \"best-effort\"` in `[compile]` of the policy to compile behind the walls there are".into()
+            }
+            Self::NotTried { last, .. } => last.advice(),
             Self::Internal { .. } => {
                 "try again; if it stays, run `hotcell doctor` and check free memory and disk space".into()
             }
         }
+    }
+
+    pub(crate) fn isolation(missing: &str) -> Self {
+        Self::Isolation { missing: escape_control(&cap_chars(missing, 1_000)) }
     }
 
     pub(crate) fn internal(reason: impl AsRef<str>) -> Self {

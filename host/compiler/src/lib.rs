@@ -5,7 +5,8 @@
 //! and nothing here knows of grants, calls or models.
 //!
 //! Start reading at [`compile`] (who compiles, and what stops it), then [`mod@inspect`] (what can be known without
-//! compiling), [`definitions`] (the section that says which tools a component has), [`cache`], and [`queue`] (how many
+//! compiling), [`walls`] (what
+//! is between a compile process and everything else), [`definitions`] (the section that says which tools a component has), [`cache`], and [`queue`] (how many
 //! compile at once, and who waits).
 //!
 //! All functions block, except for those of a [`Ticket`](queue::Ticket); callers that must not block run them on a
@@ -24,6 +25,7 @@ mod layout;
 mod protocol;
 pub mod queue;
 mod recognise;
+pub mod walls;
 pub mod worker;
 
 pub use cache::{ArtifactCache, CacheAccess, CacheLimits, CacheOptions, CacheState, Lookup};
@@ -35,4 +37,5 @@ pub use error::{CompileError, FileKind, LoadError};
 pub use inspect::{Inspection, inspect};
 pub use queue::{CompileQueue, QueueLimits};
 pub use recognise::recognise;
+pub use walls::{MissingWall, Wall, Walls};
 pub use worker::worker_main;

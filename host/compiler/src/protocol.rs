@@ -1,28 +1,30 @@
 //! What the compiling process is told, and what it answers.
 //!
-//! Told by its arguments and standard input (the component); answered by one line of JSON on standard output and by
-//! the artifact in a file that the parent made. The parent believes nothing of it that it can check.
+//! Told by its arguments and by the file that is its standard input: the component, whose place the artifact takes.
+//! Answered by one line of JSON on standard output. The parent believes nothing of it that it can check.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
 
 use hotcell_core::ids::Digest;
+use hotcell_core::policy::Isolation;
 use serde::{Deserialize, Serialize};
 
 use crate::compile::CompileLimits;
 use crate::error::LoadError;
+use crate::walls::Walls;
 
-/// The argument that makes a program a compile worker; it stands third from the end.
+/// The argument that makes a program a compile worker; it stands second from the end.
 pub(crate) const MARK: &str = "--hotcell-compile-worker";
 
 /// Bytes of an answer; more is garbage.
 pub(crate) const MAX_REPLY_BYTES: usize = 16 << 10;
 
 /// What one compile process has to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Order {
-    /// Where the artifact goes; the file exists already.
-    pub(crate) artifact: PathBuf,
+    /// What happens when a wall cannot be raised.
+    pub(crate) isolation: Isolation,
     /// The limits the process sets on itself.
     pub(crate) bounds: Bounds,
 }
@@ -50,31 +52,37 @@ impl From<&CompileLimits> for Bounds {
 
 impl Order {
     /// The order as the last arguments of a command line.
-    pub(crate) fn to_arguments(&self) -> Result<[OsString; 3], serde_json::Error> {
-        let bounds = serde_json::to_string(&self.bounds)?;
-        Ok([MARK.into(), self.artifact.clone().into(), bounds.into()])
+    pub(crate) fn to_arguments(&self) -> Result<[OsString; 2], serde_json::Error> {
+        Ok([MARK.into(), serde_json::to_string(self)?.into()])
     }
 
     /// Reads the order from a command line; none when it has no mark at the right place.
     pub(crate) fn find(arguments: &[OsString]) -> Option<Result<Self, String>> {
-        let (_, [mark, artifact, bounds]) = arguments.split_last_chunk::<3>()?;
+        let (_, [mark, order]) = arguments.split_last_chunk::<2>()?;
         if mark != OsStr::new(MARK) {
             return None;
         }
-        let bounds = bounds.to_str().ok_or_else(|| "the limits are not text".to_owned());
-        Some(bounds.and_then(|bounds| {
-            let bounds =
-                serde_json::from_str(bounds).map_err(|error| format!("the limits are wrong: {error}"))?;
-            Ok(Self { artifact: artifact.into(), bounds })
+        let order = order.to_str().ok_or_else(|| "the order is not text".to_owned());
+        Some(order.and_then(|order| {
+            serde_json::from_str(order).map_err(|error| format!("the order is wrong: {error}"))
         }))
     }
 }
 
-/// What the compiling process answers.
+/// What the compiling process answers, and behind which walls it did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Answer {
+    /// None when it ended before it raised them.
+    pub(crate) walls: Option<Walls>,
+    pub(crate) reply: Reply,
+}
+
+/// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub(crate) enum Reply {
-    /// The artifact is in its file.
+    /// The artifact is in the file.
     Done {
         /// Its length.
         bytes: u64,
@@ -93,6 +101,8 @@ pub(crate) enum Reply {
         /// Which.
         reason: String,
     },
+    /// Nothing was compiled, because a wall is missing and all are required.
+    Unwalled,
     /// Something else went wrong.
     Failed {
         /// What.
@@ -105,15 +115,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_is_found_only_with_its_mark_third_from_the_end() {
-        let order = Order { artifact: "/x/artifact".into(), bounds: Bounds::from(&CompileLimits::default()) };
+    fn an_order_is_found_only_with_its_mark_second_from_the_end() {
+        let bounds = Bounds::from(&CompileLimits::default());
+        let order = Order { isolation: Isolation::Required, bounds };
         let mut arguments: Vec<OsString> = vec!["program".into(), "extra".into()];
         arguments.extend(order.to_arguments().unwrap());
         assert_eq!(Order::find(&arguments), Some(Ok(order)));
         arguments.push("one more".into());
         assert_eq!(Order::find(&arguments), None);
         assert_eq!(Order::find(&["program".into()]), None);
-        let wrong = ["program", MARK, "/x", "{\"cpu\": 1}"].map(OsString::from);
+        let wrong = ["program", MARK, "{\"bounds\": 1}"].map(OsString::from);
         assert!(matches!(Order::find(&wrong), Some(Err(_))));
     }
 
@@ -124,10 +135,12 @@ mod tests {
             Reply::Refused { reason: LoadError::UnsupportedImport { names: vec!["a:b/c@1.0.0".into()] } },
             Reply::Refused { reason: LoadError::Empty },
             Reply::Failed { reason: "because".into() },
+            Reply::Unwalled,
         ];
         for reply in replies {
-            let text = serde_json::to_string(&reply).unwrap();
-            assert_eq!(serde_json::from_str::<Reply>(&text).unwrap(), reply);
+            let answer = Answer { walls: Some(Walls::default()), reply };
+            let text = serde_json::to_string(&answer).unwrap();
+            assert_eq!(serde_json::from_str::<Answer>(&text).unwrap(), answer);
         }
     }
 }

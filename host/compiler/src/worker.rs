@@ -1,88 +1,106 @@
-//! The compiling process: limits itself, compiles one component, answers, and ends.
+//! The compiling process: walls itself in, compiles one component, answers, and ends.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::fd::AsFd as _;
 use std::process::exit;
 
 use hotcell_core::ids::Digest;
-use rustix::fs::OFlags;
-use rustix::process::{Resource, Rlimit, setrlimit};
+use hotcell_core::policy::Isolation;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::compile::compile_here;
 use crate::engine::{engine, engine_fingerprint};
 use crate::error::{CompileError, LoadError};
-use crate::protocol::{Bounds, Order, Reply};
-
-/// Files the process may have open at once: its three standard streams, the artifact and a few for the system.
-const MAX_OPEN_FILES: u64 = 32;
+use crate::protocol::{Answer, Order, Reply};
+use crate::walls::Rising;
 
 /// Makes this process a compile worker when it was started as one; then it never returns.
 ///
 /// Must be the first line of the `main` of any program named in
-/// [`Compile::Worker`](crate::Compile::Worker), before threads, runtimes or arguments. In every other process it looks
-/// at the arguments and returns.
+/// [`Compile::Worker`](crate::Compile::Worker), before threads, runtimes or arguments: the walls are raised around the
+/// thread that calls this and those it makes later. In every other process it looks at the arguments and returns.
 pub fn worker_main() {
+    serve(|order, file| {
+        let result = compile(order, file);
+        result.unwrap_or_else(|error| match error {
+            CompileError::Component(reason) => Reply::Refused { reason },
+            CompileError::Internal { reason } => Reply::Failed { reason },
+            CompileError::Limit { reason } => Reply::Limited { reason },
+            // The process itself never says the others.
+            error => Reply::Failed { reason: error.to_string() },
+        })
+    });
+}
+
+/// Like [`worker_main`], for programs that test the walls: behind them this runs instead of the compiler, and what it
+/// returns becomes the error of the compile.
+#[doc(hidden)]
+pub fn worker_main_for_tests(behind_the_walls: impl FnOnce(&mut File) -> String) {
+    serve(|_order, file| Reply::Failed { reason: behind_the_walls(file) });
+}
+
+fn serve(work: impl FnOnce(&Order, &mut File) -> Reply) {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if let Some(order) = Order::find(&arguments) {
-        finish(&order.map_or_else(|reason| Reply::Failed { reason }, |order| run(&order)));
+        let answer = match order {
+            Ok(order) => behind_walls(&order, work),
+            Err(reason) => Answer { walls: None, reply: Reply::Failed { reason } },
+        };
+        finish(&answer);
     }
 }
 
-fn run(order: &Order) -> Reply {
-    if let Err(error) = limit_self(&order.bounds) {
-        return Reply::Failed { reason: format!("the limits cannot be set: {error}") };
+/// Raises the walls, and works behind them if they suffice.
+fn behind_walls(order: &Order, work: impl FnOnce(&Order, &mut File) -> Reply) -> Answer {
+    let rising = Rising::begin(&order.bounds);
+    if !parent_listens() {
+        end(1);
     }
-    match compile(order) {
-        Ok(reply) => reply,
-        Err(CompileError::Component(reason)) => Reply::Refused { reason },
-        Err(CompileError::Internal { reason }) => Reply::Failed { reason },
-        Err(CompileError::Limit { reason }) => Reply::Limited { reason },
-        // The process itself never says the others.
-        Err(error) => Reply::Failed { reason: error.to_string() },
+    let failed = |reason: String| Answer { walls: None, reply: Reply::Failed { reason } };
+    let mut file = match io::stdin().as_fd().try_clone_to_owned() {
+        Ok(owned) => File::from(owned),
+        Err(error) => return failed(format!("the component cannot be had: {error}")),
+    };
+    let walls = rising.finish();
+    if order.isolation == Isolation::Required && !walls.complete() {
+        return Answer { walls: Some(walls), reply: Reply::Unwalled };
+    }
+    let reply = work(order, &mut file);
+    Answer { walls: Some(walls), reply }
+}
+
+/// Whether somebody still reads the answer. A parent that ended before this process asked to be killed with it left
+/// nobody who does.
+fn parent_listens() -> bool {
+    let stdout = io::stdout();
+    let mut fds = [PollFd::new(&stdout, PollFlags::OUT)];
+    let at_once = Timespec::default();
+    match poll(&mut fds, Some(&at_once)) {
+        Ok(_) => !fds.iter().any(|fd| fd.revents().intersects(PollFlags::ERR | PollFlags::NVAL)),
+        // Then writing the answer tells.
+        Err(_) => true,
     }
 }
 
-/// Sets the limits that no component can make the compiler exceed. They cannot be raised again.
-fn limit_self(bounds: &Bounds) -> io::Result<()> {
-    // A parent that is killed cannot kill its workers.
-    #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    let limits = [
-        (Resource::Core, 0, 0),
-        (Resource::Fsize, bounds.artifact_bytes, bounds.artifact_bytes),
-        (Resource::Nofile, MAX_OPEN_FILES, MAX_OPEN_FILES),
-        // The first limit sends a signal that says what happened, the second kills.
-        (Resource::Cpu, bounds.cpu_seconds, bounds.cpu_seconds.saturating_add(1)),
-        (Resource::As, bounds.address_space_bytes, bounds.address_space_bytes),
-    ];
-    for (resource, current, maximum) in limits {
-        setrlimit(resource, Rlimit { current: Some(current), maximum: Some(maximum) })?;
-    }
-    Ok(())
-}
-
-fn compile(order: &Order) -> Result<Reply, CompileError> {
-    let component = read_component(order.bounds.component_bytes)?;
+fn compile(order: &Order, file: &mut File) -> Result<Reply, CompileError> {
     let engine = engine()?;
+    let component = read_component(file, order.bounds.component_bytes)?;
     let code = compile_here(&engine, &component)?;
     drop(component);
     let bytes = code.len() as u64;
     if bytes > order.bounds.artifact_bytes {
         return Err(CompileError::Limit { reason: format!("the artifact would have {bytes} bytes") });
     }
-    open_artifact(order)
-        .and_then(|mut file| file.write_all(&code))
+    replace_content(file, &code)
         .map_err(|error| CompileError::internal(format!("the artifact cannot be written: {error}")))?;
     Ok(Reply::Done { bytes, digest: Digest::of(&code), engine: engine_fingerprint(&engine) })
 }
 
-fn read_component(limit: u64) -> Result<Vec<u8>, CompileError> {
+fn read_component(file: &mut File, limit: u64) -> Result<Vec<u8>, CompileError> {
     let mut component = Vec::new();
-    io::stdin()
-        .lock()
-        .take(limit.saturating_add(1))
+    file.take(limit.saturating_add(1))
         .read_to_end(&mut component)
         .map_err(|error| CompileError::internal(format!("the component cannot be read: {error}")))?;
     let bytes = component.len() as u64;
@@ -92,15 +110,21 @@ fn read_component(limit: u64) -> Result<Vec<u8>, CompileError> {
     Ok(component)
 }
 
-fn open_artifact(order: &Order) -> io::Result<File> {
-    let no_follow = i32::try_from(OFlags::NOFOLLOW.bits()).map_err(io::Error::other)?;
-    OpenOptions::new().write(true).custom_flags(no_follow).open(&order.artifact)
+/// The artifact takes the place of the component.
+fn replace_content(file: &mut File, code: &[u8]) -> io::Result<()> {
+    file.rewind()?;
+    file.set_len(0)?;
+    file.write_all(code)
+}
+
+fn finish(answer: &Answer) -> ! {
+    let written = serde_json::to_vec(answer)
+        .map_err(io::Error::other)
+        .and_then(|answer| io::stdout().lock().write_all(&answer));
+    end(if written.is_ok() { 0 } else { 1 })
 }
 
 #[expect(clippy::exit, reason = "a compile worker has no main to return to")]
-fn finish(reply: &Reply) -> ! {
-    let written = serde_json::to_vec(reply)
-        .map_err(io::Error::other)
-        .and_then(|reply| io::stdout().lock().write_all(&reply));
-    exit(if written.is_ok() { 0 } else { 1 })
+fn end(code: i32) -> ! {
+    exit(code)
 }

@@ -116,7 +116,8 @@ pub use hotcell_compiler::inspect::{Capability, Ceiling, CoreShape, ImportGroup,
 pub use hotcell_compiler::queue::QueueGauges;
 #[cfg(feature = "sandbox")]
 pub use hotcell_compiler::{
-    Inspection, LoadError, embed_definitions, inspect, read_definitions, worker_main,
+    Inspection, LoadError, MissingWall, Wall, Walls, embed_definitions, inspect, read_definitions,
+    worker_main,
 };
 #[cfg(feature = "sandbox")]
 pub use hotcell_sandbox::{Gauges, GuestGone, Observer};
@@ -126,6 +127,8 @@ pub use load_events::{LoadEvent, LoadObserver, LoadProgress};
 pub use precompile::Precompiled;
 #[cfg(feature = "sandbox")]
 pub use sandbox::{Cache, DEFAULT_CACHE_BYTES, Sandbox, SandboxConfig};
+#[cfg(feature = "sandbox")]
+pub use self_check::CompilerCheck;
 #[cfg(feature = "sandbox")]
 pub use starter_policy::{PolicySubject, starter_policy};
 
@@ -143,7 +146,7 @@ pub use hotcell_core::ids::{CallId, Digest, RunId, ToolName};
 pub use hotcell_core::limits::{CallLimits, LimitOverrides, Limits};
 pub use hotcell_core::model::{Model, ModelReply, ModelRequest};
 pub use hotcell_core::outcome::Outcome;
-pub use hotcell_core::policy::{Permission, Policy};
+pub use hotcell_core::policy::{Isolation, Permission, Policy};
 pub use hotcell_core::tool::{Definition, Tool};
 pub use hotcell_core::{
     approval, budget, call, content, engine, event, grant, ids, limits, message, model, outcome, policy,

@@ -11,6 +11,7 @@ use hotcell_compiler::{
     ArtifactCache, CacheAccess, CacheLimits, CacheOptions, CompileLimits, CompileQueue, Compiler, QueueLimits,
 };
 use hotcell_core::limits::CallLimits;
+use hotcell_core::policy::Isolation;
 use hotcell_sandbox::{Gauges, Observer};
 use tokio::sync::Semaphore;
 
@@ -37,6 +38,8 @@ pub struct SandboxConfig {
     pub compile: Compile,
     /// What compiling one component may use.
     pub compile_limits: CompileLimits,
+    /// What happens when the system does not offer a wall around the compile process.
+    pub isolation: Isolation,
     /// How many components may be compiled at once, and how many may wait for it.
     pub compile_queue: QueueLimits,
     /// Where compiled components are kept.
@@ -85,6 +88,7 @@ impl SandboxConfig {
         Self {
             compile,
             compile_limits: CompileLimits::default(),
+            isolation: Isolation::BestEffort,
             compile_queue: QueueLimits::default(),
             cache: Cache::Default,
             cache_bytes: DEFAULT_CACHE_BYTES,
@@ -164,7 +168,8 @@ impl Sandbox {
             None => open_cache(config.cache, config.cache_bytes),
         };
         let scratch = std::env::temp_dir();
-        let compiler = Compiler::new(config.compile.resolve(&scratch)?, config.compile_limits);
+        let compiler = Compiler::new(config.compile.resolve(&scratch)?, config.compile_limits)
+            .with_isolation(config.isolation);
         let queue = CompileQueue::new(compiler, cache, config.compile_queue);
         let guests = hotcell_sandbox::Sandbox::new(hotcell_sandbox::SandboxConfig {
             guest_workers: config.guest_workers,

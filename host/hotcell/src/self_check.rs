@@ -1,44 +1,35 @@
-//! Whether compiling works here, tried on a component that is known to be good.
+//! Whether compiling works here and behind which walls, tried on a component that is known to be good.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hotcell_compiler::CompileError;
+use hotcell_compiler::{CompileError, Walls};
 
 use crate::error::ComponentError;
 use crate::sandbox::Sandbox;
 
-/// A component with one function that returns 42:
-///
-/// ```text
-/// (component
-///   (core module $m (func (export "answer") (result i32) i32.const 42))
-///   (core instance $i (instantiate $m))
-///   (func (export "answer") (result u32) (canon lift (core func $i "answer"))))
-/// ```
-#[rustfmt::skip]
-const PROBE: &[u8] = &[
-    0x00, 0x61, 0x73, 0x6d, 0x0d, 0x00, 0x01, 0x00, 0x01, 0x32, 0x00, 0x61, 0x73, 0x6d, 0x01, 0x00,
-    0x00, 0x00, 0x01, 0x05, 0x01, 0x60, 0x00, 0x01, 0x7f, 0x03, 0x02, 0x01, 0x00, 0x07, 0x0a, 0x01,
-    0x06, 0x61, 0x6e, 0x73, 0x77, 0x65, 0x72, 0x00, 0x00, 0x0a, 0x06, 0x01, 0x04, 0x00, 0x41, 0x2a,
-    0x0b, 0x00, 0x09, 0x04, 0x6e, 0x61, 0x6d, 0x65, 0x00, 0x02, 0x01, 0x6d, 0x02, 0x04, 0x01, 0x00,
-    0x00, 0x00, 0x07, 0x05, 0x01, 0x40, 0x00, 0x00, 0x79, 0x06, 0x0c, 0x01, 0x00, 0x00, 0x01, 0x00,
-    0x06, 0x61, 0x6e, 0x73, 0x77, 0x65, 0x72, 0x08, 0x06, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b,
-    0x0c, 0x01, 0x00, 0x06, 0x61, 0x6e, 0x73, 0x77, 0x65, 0x72, 0x01, 0x00, 0x00,
-];
+/// What compiling a component that is known to be good showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompilerCheck {
+    /// How long it took.
+    pub took: Duration,
+    /// The walls around the compile process; none when this process compiles itself.
+    pub walls: Option<Walls>,
+}
 
 impl Sandbox {
-    /// Compiles a small component, past the cache, and says how long it took.
+    /// Compiles a small component, past the cache, and says how long it took and which walls stood around it.
     ///
     /// # Errors
     /// What stopped the compiler; most often the program did not call [`worker_main`](crate::worker_main) first.
-    pub async fn check_compiler(&self) -> Result<Duration, ComponentError> {
+    /// When a wall is missing and all are required, [`Sandbox::compile_walls`] still says which stand.
+    pub async fn check_compiler(&self) -> Result<CompilerCheck, ComponentError> {
         const NAME: &str = "a component that is known to be good";
         let parts = Arc::clone(&self.parts);
         let began = Instant::now();
-        let compiled = tokio::task::spawn_blocking(move || parts.compiler().compile(PROBE)).await;
+        let compiled = tokio::task::spawn_blocking(move || parts.compiler().probe()).await;
         match compiled {
-            Ok(Ok(_artifact)) => Ok(began.elapsed()),
+            Ok(Ok(walls)) => Ok(CompilerCheck { took: began.elapsed(), walls }),
             Ok(Err(CompileError::Component(source))) => {
                 Err(ComponentError::Component { name: NAME.into(), source })
             }
@@ -46,20 +37,39 @@ impl Sandbox {
             Err(error) => Err(ComponentError::Interrupted { name: NAME.into(), reason: error.to_string() }),
         }
     }
+
+    /// The walls around the last compile process that answered; none when there was none yet.
+    #[must_use]
+    pub fn compile_walls(&self) -> Option<Walls> {
+        self.parts.compiler().last_walls()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Isolation;
     use crate::{Cache, Compile, SandboxConfig};
+
+    fn sandbox(compile: Compile, isolation: Isolation) -> Sandbox {
+        let config = SandboxConfig { cache: Cache::Off, slots: 1, isolation, ..SandboxConfig::new(compile) };
+        Sandbox::new(config).unwrap()
+    }
 
     #[tokio::test]
     async fn the_known_component_compiles_and_a_program_that_is_no_compiler_is_reported() {
-        let config = |compile| SandboxConfig { cache: Cache::Off, slots: 1, ..SandboxConfig::new(compile) };
-        let here = Sandbox::new(config(Compile::in_process())).unwrap();
-        here.check_compiler().await.unwrap();
-        let wrong = Sandbox::new(config(Compile::worker_at("/bin/false", Vec::new()))).unwrap();
+        let here = sandbox(Compile::in_process(), Isolation::BestEffort);
+        assert_eq!(here.check_compiler().await.unwrap().walls, None);
+        let wrong = sandbox(Compile::worker_at("/bin/false", Vec::new()), Isolation::BestEffort);
         let error = wrong.check_compiler().await.unwrap_err();
         assert_eq!(error.code(), "internal");
+        assert_eq!(wrong.compile_walls(), None);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_compiled_in_this_process_when_walls_are_required() {
+        let here = sandbox(Compile::in_process(), Isolation::Required);
+        let error = here.check_compiler().await.unwrap_err();
+        assert_eq!(error.code(), "isolation_missing");
     }
 }

@@ -15,7 +15,7 @@ pub struct Home {
 }
 
 /// The places; the benches compare with bare wasmtime, so they are a home too.
-pub const HOMES: [Home; 11] = [
+pub const HOMES: [Home; 13] = [
     Home {
         name: "wasmtime",
         serves: &["hotcell-compiler", "hotcell-sandbox"],
@@ -36,6 +36,8 @@ pub const HOMES: [Home; 11] = [
     },
     Home { name: "rig-core", serves: &["hotcell-providers"], homes: Some(&["hotcell-providers"]) },
     Home { name: "cap-std", serves: &["hotcell-sandbox"], homes: Some(&["hotcell-sandbox"]) },
+    Home { name: "landlock", serves: &["hotcell-compiler"], homes: Some(&["hotcell-compiler"]) },
+    Home { name: "seccompiler", serves: &["hotcell-compiler"], homes: Some(&["hotcell-compiler"]) },
     Home { name: "anyhow", serves: &["hotcell-cli"], homes: None },
     Home { name: "clap", serves: &["hotcell-cli"], homes: Some(&["hotcell-cli"]) },
     Home { name: "criterion", serves: &[], homes: Some(&["hotcell-benches"]) },

@@ -18,11 +18,14 @@ pub const EXCEPTIONS: &[Exception] = &[
     Exception { path: "host/compiler/src/cache/tests.rs", note: NOTE },
     Exception { path: "host/compiler/src/engine/tests.rs", note: NOTE },
     Exception { path: "host/compiler/src/compile.rs", note: NOTE },
+    Exception { path: "host/compiler/src/walls/unsafe_calls.rs", note: WALLS },
     Exception { path: "host/core/src/artifact.rs", note: NOTE },
     Exception { path: "host/sandbox/src/component.rs", note: NOTE },
 ];
 
 const NOTE: &str = "docs/decisions/0002-where-unsafe-is-allowed.md";
+
+const WALLS: &str = "docs/decisions/0006-walls-around-the-compiler.md";
 
 /// How many lines above `unsafe` its comment may start.
 const REACH: usize = 12;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::support::{self, World, component};
 use hotcell_compiler::{CompileError, CompileLimits, Compiler};
 
-/// What compiling ends with when the compile process runs this script: `$1` is the file for the artifact.
+/// What compiling ends with when the compile process runs this script.
 fn run(world: &World, script: &str, wall_time: Duration) -> CompileError {
     let limits = CompileLimits { wall_time, ..CompileLimits::default() };
     let error = Compiler::new(world.shell(script), limits).compile(&component()).unwrap_err();
@@ -26,6 +26,7 @@ fn a_process_that_is_killed_or_aborts_is_a_limit() {
     check("kill -KILL $$", "compile_limit", "killed by signal 9");
     check("kill -ABRT $$", "compile_limit", "killed by signal 6");
     check("kill -XCPU $$", "compile_limit", "120 s of processor time");
+    check("kill -SYS $$", "internal", "a system call that compiling does not need");
     check(
         "echo 'memory allocation of 3300000000 bytes failed' >&2; kill -ABRT $$",
         "compile_limit",
@@ -53,13 +54,17 @@ fn a_process_that_ends_badly_is_reported_with_its_last_words() {
 #[test]
 fn garbage_for_an_answer_is_an_error() {
     check("echo garbage", "internal", "not an answer");
-    check("echo '{\"status\":\"done\"}'", "internal", "not an answer");
+    check("echo '{\"walls\":null,\"reply\":{\"status\":\"done\"}}'", "internal", "not an answer");
     check(
-        "echo '{\"status\":\"refused\",\"reason\":{\"error\":\"invalid\",\"reason\":\"\\u001b[2J\"}}'",
+        "echo '{\"walls\":null,\"reply\":{\"status\":\"refused\",\"reason\":{\"error\":\"invalid\",\"reason\":\"\\u001b[2J\"}}}'",
         "internal",
         "not an answer",
     );
-    check("echo '{\"status\":\"failed\",\"reason\":\"x\"}'; exit 1", "internal", "ended without an answer");
+    check(
+        "echo '{\"walls\":null,\"reply\":{\"status\":\"failed\",\"reason\":\"x\"}}'; exit 1",
+        "internal",
+        "ended without an answer",
+    );
     check("yes", "internal", "answered more than it may");
     check("head -c 20000 /dev/zero; sleep 1000", "internal", "answered more than it may");
 }
@@ -73,20 +78,17 @@ fn an_answer_that_does_not_fit_the_file_is_an_error() {
     let digest = hotcell_core::ids::Digest::of(b"hello");
     let answer = |bytes: u64, engine: &str| {
         format!(
-            "echo '{{\"status\":\"done\",\"bytes\":{bytes},\"digest\":\"{digest}\",\"engine\":\"{engine}\"}}'"
+            "echo '{{\"walls\":null,\"reply\":{{\"status\":\"done\",\"bytes\":{bytes},\"digest\":\"{digest}\",\"engine\":\"{engine}\"}}}}'"
         )
     };
     let (right, long, other) = (answer(5, &engine), answer(6, &engine), answer(5, "wasmtime-1"));
     let not_reported = "not the one that was reported";
     check(&right, "internal", not_reported);
-    check(&format!("printf hellO > $1; {right}"), "internal", not_reported);
-    check(&format!("printf hello > $1; {long}"), "internal", not_reported);
-    check(&format!("printf hello > $1; {right}"), "internal", "not a compiled component");
-    check(&format!("printf hello > $1; {other}"), "internal", "another version");
-    // What is put in the file's place is not read.
-    check(&format!("rm $1; printf hello > $1; {right}"), "internal", not_reported);
-    check(&format!("rm $1; ln -s /etc/passwd $1; {right}"), "internal", not_reported);
-    let large = "head -c 300000000 /dev/zero > $1;";
+    check(&format!("printf hellO > /proc/self/fd/0; {right}"), "internal", not_reported);
+    check(&format!("printf hello > /proc/self/fd/0; {long}"), "internal", not_reported);
+    check(&format!("printf hello > /proc/self/fd/0; {right}"), "internal", "not a compiled component");
+    check(&format!("printf hello > /proc/self/fd/0; {other}"), "internal", "another version");
+    let large = "head -c 300000000 /dev/zero > /proc/self/fd/0;";
     check(&format!("{large} {right}"), "internal", "more than 268435456 bytes");
 }
 

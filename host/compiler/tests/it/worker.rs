@@ -129,10 +129,9 @@ fn a_hundred_thousand_nested_blocks_end_as_a_result_and_not_as_a_crash() {
 #[test]
 fn the_worker_limits_itself_before_it_reads_anything() {
     let world = World::new();
-    let bounds =
-        r#"{"component_bytes":1000,"artifact_bytes":12345,"address_space_bytes":987654144,"cpu_seconds":7}"#;
+    let order = r#"{"isolation":"best-effort","bounds":{"component_bytes":1000,"artifact_bytes":12345,"address_space_bytes":987654144,"cpu_seconds":7}}"#;
     let mut child = Command::new(WORKER)
-        .args([MARK, "/nowhere", bounds])
+        .args([MARK, order])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -154,18 +153,15 @@ fn the_worker_limits_itself_before_it_reads_anything() {
     });
     drop(child.stdin.take());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(
-        String::from_utf8(output.stdout).unwrap(),
-        r#"{"status":"refused","reason":{"error":"empty"}}"#
-    );
+    let answer = String::from_utf8(output.stdout).unwrap();
+    assert!(answer.contains(r#""reply":{"status":"refused","reason":{"error":"empty"}}"#), "{answer}");
     world.check_clean();
 }
 
 #[test]
 fn a_worker_does_not_outlive_a_parent_that_is_killed() {
-    let bounds =
-        r#"{"component_bytes":1000,"artifact_bytes":1000,"address_space_bytes":1000000000,"cpu_seconds":60}"#;
-    let script = format!("exec 3<&0; {WORKER} {MARK} /nowhere '{bounds}' <&3 & echo $!; wait");
+    let order = r#"{"isolation":"best-effort","bounds":{"component_bytes":1000,"artifact_bytes":1000,"address_space_bytes":1000000000,"cpu_seconds":60}}"#;
+    let script = format!("exec 3<&0; {WORKER} {MARK} '{order}' <&3 & echo $!; wait");
     let mut parent = Command::new("/bin/sh")
         .args(["-c", &script])
         .stdin(Stdio::piped())
@@ -191,11 +187,13 @@ fn a_program_that_is_not_started_as_a_worker_goes_on() {
     let run =
         |arguments: &[&str]| Command::new(WORKER).args(arguments).stdin(Stdio::null()).output().unwrap();
     assert_eq!(run(&[]).status.code(), Some(2));
-    assert_eq!(run(&[MARK]).status.code(), Some(2));
+    assert_eq!(run(&[MARK, "a", "b"]).status.code(), Some(2));
     assert_eq!(run(&[MARK, "a", "b", "c"]).status.code(), Some(2));
-    let broken = run(&[MARK, "artifact", "not json"]);
+    let broken = run(&[MARK, "not json"]);
     assert_eq!(broken.status.code(), Some(0));
-    assert!(String::from_utf8(broken.stdout).unwrap().starts_with(r#"{"status":"failed""#));
+    assert!(
+        String::from_utf8(broken.stdout).unwrap().starts_with(r#"{"walls":null,"reply":{"status":"failed""#)
+    );
 }
 
 #[test]
@@ -208,7 +206,8 @@ fn a_program_that_cannot_be_started_is_named() {
     assert!(compile("/no/such/program", world.scratch()).contains("`/no/such/program` does not start"));
     assert!(compile("relative", world.scratch()).contains("`relative` needs an absolute path"));
     assert!(
-        compile(WORKER, "/no/such/folder".into()).contains("cannot create a folder in `/no/such/folder`")
+        compile(WORKER, "/no/such/folder".into())
+            .contains("cannot write the component into a file in `/no/such/folder`")
     );
     world.check_clean();
 }

@@ -192,6 +192,11 @@ fn read_some(pipe: &mut Option<impl Read>, into: &mut Vec<u8>) -> io::Result<Pip
 }
 
 impl Ended {
+    /// Whether the process was killed because of a system call that its filter does not allow.
+    pub(super) fn broke_out(&self) -> bool {
+        self.status.signal() == Some(Signal::SYS.as_raw())
+    }
+
     /// Which limit ended the process, when one did.
     pub(super) fn limit(&self, limits: &CompileLimits) -> Option<String> {
         let signal = self.status.signal().filter(|_| self.reply_fits)?;
