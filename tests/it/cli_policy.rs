@@ -187,6 +187,7 @@ fn the_schema_knows_the_keys_the_reader_knows_and_no_others() {
         ("[defaults]\nzzz = 1", "/properties/defaults/properties".to_owned()),
         ("[defaults.limits]\nzzz = 1", "/$defs/limits/properties".to_owned()),
         ("[run]\nzzz = 1", "/properties/run/properties".to_owned()),
+        ("[compile]\nzzz = 1", "/properties/compile/properties".to_owned()),
         ("[components.a]\nzzz = 1", component.to_owned()),
         ("[components.a.limits]\nzzz = 1", "/$defs/limits/properties".to_owned()),
         ("[components.a.grants]\nzzz = 1", format!("{component}/grants/properties")),
@@ -208,7 +209,7 @@ fn the_schema_takes_what_the_reader_takes_and_refuses_what_a_schema_can_refuse()
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../example-tools");
     let of_examples = ["text-stats", "csv-query", "notes", "misbehave"]
         .map(|tool| std::fs::read_to_string(examples.join(tool).join("policy.toml")).unwrap());
-    let good = "version = 1\n[run]\nmax_turns = \"unlimited\"\nmax_time = \"5 m\"\nmodel = \"openai/x\"\n[components.a]\nrename = { x = \"y\" }\ngrants.env = { A = \"\" }\nlimits = { fuel = 1, result = \"2MiB\", table_elements = 9 }\n";
+    let good = "version = 1\n[run]\nmax_turns = \"unlimited\"\nmax_time = \"5 m\"\nmodel = \"openai/x\"\n[compile]\nisolation = \"required\"\n[components.a]\nrename = { x = \"y\" }\ngrants.env = { A = \"\" }\nlimits = { fuel = 1, result = \"2MiB\", table_elements = 9 }\n";
     for text in of_examples.iter().map(String::as_str).chain([POLICY, good]) {
         PolicyFile::parse(text, "p").unwrap();
         let errors: Vec<_> = validator.iter_errors(&from_toml(text)).map(|error| error.to_string()).collect();
@@ -223,6 +224,7 @@ fn the_schema_takes_what_the_reader_takes_and_refuses_what_a_schema_can_refuse()
         "version = 1\n[run]\nmax_time = \"0s\"",
         "version = 1\n[run]\nmax_time = 5",
         "version = 1\n[run]\nmodel = \" \"",
+        "version = 1\n[compile]\nisolation = true",
         "version = 1\n[components.a]\nsource = \"\"",
         "version = 1\n[components.a]\nsource = \"https://x\"",
         "version = 1\n[components.a]\ndigest = \"sha256:12\"",

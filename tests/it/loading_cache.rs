@@ -83,11 +83,24 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The command lines of processes that name a path.
+/// Processes that name a path in their command line, or whose standard input is a file there; a compile process has
+/// its component in a file without a name.
 fn processes_with(path: &str) -> Vec<String> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
-    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).filter(|line| line.contains(path)).collect()
+    let lines = processes.filter_map(|process| {
+        let line = fs::read(process.path().join("cmdline")).ok()?;
+        let input = fs::read_link(process.path().join("fd/0")).unwrap_or_default();
+        Some(format!("{} {}", String::from_utf8_lossy(&line), input.display()))
+    });
+    lines.filter(|line| line.contains(path)).collect()
+}
+
+/// Whether a process has started another.
+pub(crate) fn has_child(parent: u32) -> bool {
+    let parent = format!("PPid:\t{parent}");
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let mut states = processes.filter_map(|process| fs::read_to_string(process.path().join("status")).ok());
+    states.any(|state| state.lines().any(|line| line == parent))
 }
 
 fn write_private(path: &Path, bytes: &[u8]) {
