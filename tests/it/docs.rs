@@ -92,6 +92,23 @@ fn the_commands_about_policies_work() {
 }
 
 #[test]
+fn the_commands_for_embedding_programs_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("target/tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    for tool in ["text-stats", "notes"] {
+        std::fs::copy(guest::path(tool), tools.join(format!("{tool}.wasm"))).unwrap();
+    }
+    let commands = commands("docs/embedding.md");
+    assert_eq!(commands.len(), 2, "{commands:?}");
+    for command in commands {
+        let said = shell(folder.path(), &command, &guest::target());
+        assert_eq!(said.code, Some(0), "{command}: {said:?}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path().join("artifacts/entries")).unwrap().count(), 2);
+}
+
+#[test]
 fn the_policy_in_the_documents_is_accepted() {
     let text = std::fs::read_to_string(root().join("docs/policy.md")).unwrap();
     let whole = text.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();

@@ -272,3 +272,33 @@ fn several_processes_that_start_on_an_empty_cache_all_get_their_answer() {
     place.entry();
     assert_eq!(place.rejected_ever(), 0);
 }
+
+#[test]
+fn the_cache_is_where_the_most_specific_absolute_path_says() {
+    let tool = guest::path("text-stats");
+    let check = |variables: &[(&str, &str)], expected: Option<&str>| {
+        let place = Place::new();
+        let value =
+            |value: &str| value.replace("PLACE", place.path("").to_str().unwrap().trim_end_matches('/'));
+        let mut command = Command::new(guest::binary());
+        command.args(["tool", "call", tool.to_str().unwrap(), "count", "--args", "text=a"]);
+        command.env_clear().env("TMPDIR", place.path("scratch")).current_dir(place.path("sentinel"));
+        command.envs(variables.iter().map(|(name, text)| (name, value(text))));
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{variables:?}: {said}");
+        match expected {
+            Some(folder) => {
+                assert_eq!(names(&place.path(folder).join("entries")).len(), 1, "{variables:?}: {said}");
+            }
+            None => assert!(said.contains("set HOTCELL_CACHE_DIR"), "{variables:?}: {said}"),
+        }
+        place.check_clean();
+    };
+    let (xdg, home) = (("XDG_CACHE_HOME", "PLACE/x"), ("HOME", "PLACE/h"));
+    check(&[("HOTCELL_CACHE_DIR", "PLACE/new/deep"), xdg, home], Some("new/deep"));
+    check(&[("HOTCELL_CACHE_DIR", "relative"), xdg, home], Some("x/hotcell"));
+    check(&[("HOTCELL_CACHE_DIR", ""), home], Some("h/.cache/hotcell"));
+    check(&[("XDG_CACHE_HOME", "./x"), ("HOME", "h")], None);
+    check(&[], None);
+}

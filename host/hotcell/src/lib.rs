@@ -28,7 +28,8 @@
 //! ```
 //!
 //! A tool that is a component comes from a `Sandbox`; the program's `main` must start with
-//! `worker_main`, because components are compiled in a child process of the same program:
+//! `worker_main`, because components are compiled in a child process of the same program. `Compile` names the
+//! other ways, and `docs/embedding.md` of the repository describes them, the cache, and the line in front of it:
 //!
 //! ```no_run
 //! # #[cfg(feature = "sandbox")]
@@ -81,6 +82,11 @@ mod sandbox;
 mod self_check;
 #[cfg(feature = "sandbox")]
 mod starter_policy;
+
+/// The examples of the guide are compiled with those of this crate.
+#[cfg(all(doctest, feature = "sandbox"))]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct EmbeddingGuide;
 
 pub use agent::{Agent, AgentBuilder, AgentError};
 pub use environment::cache_dir;

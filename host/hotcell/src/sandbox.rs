@@ -290,7 +290,7 @@ fn open_prepared(folder: &Path, key: Option<&Path>) -> Result<ArtifactCache, Com
     }
 }
 
-/// One for each processor, and two at least, so that a small load does not wait behind a large one.
+/// Half of the processors, because looking at hostile components must leave room for calls.
 fn loads_at_once() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).max(2)
+    std::thread::available_parallelism().map_or(1, |processors| (usize::from(processors) / 2).max(1))
 }
