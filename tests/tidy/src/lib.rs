@@ -10,6 +10,7 @@
 //! Start reading at [`repository`], then [`arrows`] and [`one_door`].
 
 pub mod arrows;
+pub mod births;
 pub mod commands;
 pub mod frozen;
 pub mod homes;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hotcell_tidy::repository::Repository;
 use hotcell_tidy::tokens::{Source, matches_at};
 use hotcell_tidy::{
-    arrows, commands, frozen, homes, loading, lock, manifests, one_door, tree, unsafety, words,
+    arrows, births, commands, frozen, homes, loading, lock, manifests, one_door, tree, unsafety, words,
 };
 
 fn repository() -> Repository {
@@ -117,6 +117,11 @@ fn unsafe_code_is_listed_with_a_decision_note_and_explained() {
 #[test]
 fn compiled_code_is_loaded_only_in_the_sandbox() {
     hold("loading:", &loading::violations(&sources()));
+}
+
+#[test]
+fn processes_are_not_started_by_a_copy_of_this_one() {
+    hold("births:", &births::violations(&repository().sources("host").unwrap()));
 }
 
 #[test]
