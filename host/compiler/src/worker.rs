@@ -14,7 +14,7 @@ use crate::compile::compile_here;
 use crate::engine::{engine, engine_fingerprint};
 use crate::error::{CompileError, LoadError};
 use crate::protocol::{Answer, Order, Reply};
-use crate::walls::Rising;
+use crate::walls::{Rising, Walls};
 
 /// Makes this process a compile worker when it was started as one; then it never returns.
 ///
@@ -22,7 +22,7 @@ use crate::walls::Rising;
 /// [`Compile::Worker`](crate::Compile::Worker), before threads, runtimes or arguments: the walls are raised around the
 /// thread that calls this and those it makes later. In every other process it looks at the arguments and returns.
 pub fn worker_main() {
-    serve(|order, file| {
+    serve(nothing_before_the_filter, |order, _walls, file| {
         let result = compile(order, file);
         result.unwrap_or_else(|error| match error {
             CompileError::Component(reason) => Reply::Refused { reason },
@@ -34,40 +34,63 @@ pub fn worker_main() {
     });
 }
 
-/// Like [`worker_main`], for programs that test the walls: behind them this runs instead of the compiler, and what it
-/// returns becomes the error of the compile.
+/// Like [`worker_main`], for programs that test the walls: where a worker compiles, these run, and what they return
+/// becomes the error of the compile. The first runs when all walls stand but the filter of system calls, which
+/// is in front of the others; when it returns nothing, the second runs behind all of them.
 #[doc(hidden)]
-pub fn worker_main_for_tests(behind_the_walls: impl FnOnce(&mut File) -> String) {
-    serve(|_order, file| Reply::Failed { reason: behind_the_walls(file) });
+pub fn worker_main_for_tests(
+    before_the_filter: impl FnOnce(&mut File) -> Option<String>,
+    behind_all_walls: impl FnOnce(&Walls, &mut File) -> String,
+) {
+    let failed = |reason| Reply::Failed { reason };
+    serve(
+        |file| before_the_filter(file).map(failed),
+        |_order, walls, file| failed(behind_all_walls(walls, file)),
+    );
 }
 
-fn serve(work: impl FnOnce(&Order, &mut File) -> Reply) {
+fn nothing_before_the_filter(_file: &mut File) -> Option<Reply> {
+    None
+}
+
+fn serve(
+    before_the_filter: impl FnOnce(&mut File) -> Option<Reply>,
+    behind_all_walls: impl FnOnce(&Order, &Walls, &mut File) -> Reply,
+) {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    if let Some(order) = Order::find(&arguments) {
-        let answer = match order {
-            Ok(order) => behind_walls(&order, work),
-            Err(reason) => Answer { walls: None, reply: Reply::Failed { reason } },
-        };
-        finish(&answer);
-    }
+    let Some(order) = Order::find(&arguments) else { return };
+    let answer = match order {
+        Ok(order) => wall_in(&order, before_the_filter, behind_all_walls),
+        Err(reason) => Answer { walls: None, reply: Reply::Failed { reason } },
+    };
+    finish(&answer);
 }
 
 /// Raises the walls, and works behind them if they suffice.
-fn behind_walls(order: &Order, work: impl FnOnce(&Order, &mut File) -> Reply) -> Answer {
+fn wall_in(
+    order: &Order,
+    before_the_filter: impl FnOnce(&mut File) -> Option<Reply>,
+    behind_all_walls: impl FnOnce(&Order, &Walls, &mut File) -> Reply,
+) -> Answer {
     let rising = Rising::begin(&order.bounds);
     if !parent_listens() {
         end(1);
     }
-    let failed = |reason: String| Answer { walls: None, reply: Reply::Failed { reason } };
     let mut file = match io::stdin().as_fd().try_clone_to_owned() {
         Ok(owned) => File::from(owned),
-        Err(error) => return failed(format!("the component cannot be had: {error}")),
+        Err(error) => {
+            let reason = format!("the component cannot be had: {error}");
+            return Answer { walls: None, reply: Reply::Failed { reason } };
+        }
     };
+    if let Some(reply) = before_the_filter(&mut file) {
+        return Answer { walls: None, reply };
+    }
     let walls = rising.finish();
     if order.isolation == Isolation::Required && !walls.complete() {
         return Answer { walls: Some(walls), reply: Reply::Unwalled };
     }
-    let reply = work(order, &mut file);
+    let reply = behind_all_walls(order, &walls, &mut file);
     Answer { walls: Some(walls), reply }
 }
 

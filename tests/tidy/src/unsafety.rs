@@ -19,6 +19,7 @@ pub const EXCEPTIONS: &[Exception] = &[
     Exception { path: "host/compiler/src/engine/tests.rs", note: NOTE },
     Exception { path: "host/compiler/src/compile.rs", note: NOTE },
     Exception { path: "host/compiler/src/walls/unsafe_calls.rs", note: WALLS },
+    Exception { path: "host/compiler/tests/walls/attack.rs", note: WALLS },
     Exception { path: "host/core/src/artifact.rs", note: NOTE },
     Exception { path: "host/sandbox/src/component.rs", note: NOTE },
 ];

@@ -47,6 +47,13 @@ impl World {
     pub(crate) fn check_clean(&self) {
         let left: Vec<_> = fs::read_dir(self.scratch()).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(left.is_empty(), "{left:?}");
+        // A compile process has a file of the folder as its standard input. What it started is killed with it, and gone
+        // a moment later.
+        eventually(|| {
+            let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+            let mut inputs = processes.filter_map(|process| fs::read_link(process.path().join("fd/0")).ok());
+            !inputs.any(|input| input.starts_with(self.scratch()))
+        });
     }
 }
 
@@ -114,6 +121,16 @@ pub(crate) fn component_with_body(body: &[u8]) -> Vec<u8> {
         code,
     ]
     .concat();
+    [component(), vec![1], leb(module.len()), module].concat()
+}
+
+/// A component with a core module of this many functions that do nothing.
+pub(crate) fn many_functions(count: usize) -> Vec<u8> {
+    let section = |id: u8, content: Vec<u8>| [vec![id], leb(content.len()), content].concat();
+    let functions = [leb(count), vec![0; count]].concat();
+    let bodies = [leb(count), [0x02, 0x00, 0x0b].repeat(count)].concat();
+    let types = section(1, vec![1, 0x60, 0, 0]);
+    let module = [b"\0asm\x01\0\0\0".to_vec(), types, section(3, functions), section(10, bodies)].concat();
     [component(), vec![1], leb(module.len()), module].concat()
 }
 
