@@ -13,6 +13,7 @@ mod loading_cache;
 mod loading_cache_writers;
 mod loading_prepared;
 mod loading_queue;
+mod loading_worker;
 mod sandbox_cancel;
 mod sandbox_grants;
 mod sandbox_limits;
