@@ -7,6 +7,7 @@
 
 mod admit;
 mod arguments;
+mod duplicates;
 mod ready;
 
 use std::fmt;

@@ -4,6 +4,7 @@ use hotcell_core::call::CallReport;
 use hotcell_core::outcome::Outcome;
 use serde_json::{Map, Value};
 
+use super::duplicates::first_duplicate;
 use crate::schema::{MAX_VALUE_DEPTH, Schema, depth_is_at_most};
 use crate::wording::quote;
 
@@ -36,6 +37,10 @@ fn parse(text: &str) -> Result<Value, Box<CallReport>> {
     if !depth_is_at_most(&value, MAX_VALUE_DEPTH) {
         let message = format!("The arguments are nested deeper than {MAX_VALUE_DEPTH} levels.");
         return Err(invalid(message, "Send flatter arguments."));
+    }
+    if let Some(place) = first_duplicate(text) {
+        let message = format!("The arguments have a key twice in one object: `{}`.", quote(&place));
+        return Err(invalid(message, "Send each key once."));
     }
     let found = match &value {
         Value::Object(_) => return Ok(value),

@@ -30,6 +30,7 @@ async fn arguments_that_are_not_what_the_schema_asks_for_never_reach_the_tool() 
             r#"{"n": "1"}"#,
             "The arguments do not match the input schema: at `/n`: \"1\" is not of type \"integer\".",
         ),
+        (r#"{"n": 1, "n": 2}"#, "The arguments have a key twice in one object: `/n`."),
         (deep.as_str(), "The arguments are nested deeper than 64 levels."),
         (very_deep.as_str(), "The arguments are not JSON: recursion limit exceeded at line 1 column 128."),
     ] {
