@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hotcell_tests::command::{Said, hotcell};
 use hotcell_tests::guest;
+use hotcell_tests::wat_tool::WatTool;
 
 fn inspect(path: &Path) -> Said {
     hotcell(&["tool", "inspect", path.to_str().unwrap()])
@@ -74,6 +75,78 @@ fn two_versions_are_compared_and_growth_of_reach_is_said_first() {
     );
 }
 
+/// A component with these definitions embedded, as a file.
+fn with_definitions(folder: &Path, name: &str, definitions: &serde_json::Value) -> PathBuf {
+    let tool = WatTool { call: "(call $ok)", ..WatTool::default() }.build().unwrap();
+    let definitions: Vec<hotcell_core::tool::Definition> =
+        serde_json::from_value(definitions.clone()).unwrap();
+    let bytes = hotcell_compiler::embed_definitions(&tool, &definitions).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn text_that_a_model_reads_and_a_person_does_not_see_is_flagged_and_escaped() {
+    let folder = tempfile::tempdir().unwrap();
+    let hidden = "reads\u{e0049}\u{e0047}\u{202e}\u{1b}[2J";
+    let tool =
+        serde_json::json!([{"name": "read", "description": hidden, "input_schema": {"type": "object"}}]);
+    let file = with_definitions(folder.path(), "hidden.wasm", &tool);
+    let said = inspect(&file);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.out.contains("WARNING: the text of read has 4 hidden characters"), "{said:?}");
+    assert!(!said.out.contains(['\u{1b}', '\u{202e}', '\u{e0049}']), "{said:?}");
+    let said = hotcell(&["tool", "inspect", file.to_str().unwrap(), "--json"]);
+    assert_eq!(said.json()["hidden_characters"]["read"], 4, "{said:?}");
+    assert!(said.out.is_ascii(), "{said:?}");
+}
+
+#[test]
+fn arguments_that_take_more_or_less_in_the_new_version_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let version = |name: &str, schema: serde_json::Value| {
+        let tool = serde_json::json!([{"name": "read", "description": "d", "input_schema": schema}]);
+        with_definitions(folder.path(), name, &tool)
+    };
+    let old = version(
+        "old.wasm",
+        serde_json::json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"maximum": 3}}}),
+    );
+    let new = version(
+        "new.wasm",
+        serde_json::json!({"type": "object", "required": ["a"],
+            "properties": {"a": {"type": ["string", "null"]}, "b": {"maximum": 2}}}),
+    );
+    let said = hotcell(&["tool", "inspect", old.to_str().unwrap(), new.to_str().unwrap()]);
+    for expected in [
+        "reach: nothing more than before",
+        "argument a has to be given now",
+        "/properties/a/type: changed, takes more now",
+        "/properties/b/maximum: changed, takes less now",
+    ] {
+        assert!(said.out.contains(expected), "{expected}: {said:?}");
+    }
+}
+
+#[test]
+fn a_component_that_asks_for_http_is_shown_and_cannot_be_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"(component (import "wasi:http/outgoing-handler@0.2.3" (instance))
+        (core module $m (func (export "f"))) (core instance $i (instantiate $m))
+        (func (export "f") (canon lift (core func $i "f"))))"#;
+    let path = folder.path().join("http.wasm");
+    std::fs::write(&path, wat::parse_str(text).unwrap()).unwrap();
+    let said = inspect(&path);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    for expected in
+        ["asks for HTTP", "NOT AVAILABLE in this version", "without HTTP", "CANNOT be loaded here"]
+    {
+        assert!(said.out.contains(expected), "{expected}: {said:?}");
+    }
+    assert!(said.err.contains("wasi:http/outgoing-handler@0.2.3"), "{said:?}");
+}
+
 #[test]
 fn what_a_policy_does_not_give_is_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -81,7 +154,7 @@ fn what_a_policy_does_not_give_is_said() {
     std::fs::write(&policy, "version = 1\n").unwrap();
     let notes = guest::path("notes");
     let said = hotcell(&["tool", "inspect", notes.to_str().unwrap(), "--policy", policy.to_str().unwrap()]);
-    assert!(said.out.contains("is given no directory"), "{said:?}");
+    assert!(said.out.contains("without a directory it sees no file"), "{said:?}");
 }
 
 #[test]
@@ -136,18 +209,5 @@ fn the_policies_of_the_examples_are_good() {
         std::fs::create_dir(folder.path().join("data")).unwrap();
         let said = hotcell(&["policy", "check", policy.to_str().unwrap()]);
         assert_eq!(said.code, Some(0), "{tool}: {said:?}");
-    }
-}
-
-#[test]
-fn doctor_says_what_works_and_what_is_missing() {
-    let folder = tempfile::tempdir().unwrap();
-    let cache = folder.path().join("cache");
-    let environment = [("HOTCELL_CACHE_DIR", cache.to_str().unwrap())];
-    let said = hotcell_tests::command::run(&guest::binary(), &["doctor", "--json"], &environment);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let text = said.json().to_string();
-    for expected in ["wasmtime-48", "Landlock", "seccomp"] {
-        assert!(text.contains(expected), "{expected}: {text}");
     }
 }

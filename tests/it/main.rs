@@ -3,12 +3,15 @@
 
 mod cli_author;
 mod cli_demo;
+mod cli_doctor;
 mod cli_inspect;
 mod cli_interrupt;
 mod cli_policy;
+mod cli_policy_check;
 mod cli_run;
 mod cli_tool_call;
 mod docs;
+mod docs_json;
 mod loading_cache;
 mod loading_cache_writers;
 mod loading_prepared;

@@ -6,13 +6,7 @@ use std::time::Duration;
 use clap::builder::Styles;
 use clap::{Args, Parser, Subcommand};
 use hotcell::units::{parse_bytes, parse_duration};
-use hotcell::{Grant, LimitOverrides, parse_grant};
-
-/// Least and most memory a call may have: one page of WebAssembly, and all that 32 bits can name.
-const MEMORY_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=4 << 30;
-
-/// Longest time a call may have.
-const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+use hotcell::{CALL_MEMORY_BYTES, Grant, LONGEST_CALL, LimitOverrides, parse_grant};
 
 /// Agents whose tools nobody has to trust: each tool is a WebAssembly component that gets a fresh instance, a
 /// budget that preempts, and only what you grant.
@@ -314,9 +308,13 @@ pub(crate) struct PolicyExplain {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "Exit code 0: good, perhaps with notes; 1: there are problems; 2: the file cannot be read.
+
+Examples:
   hotcell policy check policy.toml
-  hotcell policy check policy.toml --json")]
+  hotcell policy check policy.toml --json"
+)]
 pub(crate) struct PolicyCheck {
     /// The policy file.
     pub(crate) file: PathBuf,
@@ -326,10 +324,15 @@ pub(crate) struct PolicyCheck {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = "Exit code 0: all that is required is there; 1: something that is required is not.
+
+Examples:
   hotcell doctor
+  hotcell doctor --policy policy.toml
   hotcell doctor --json")]
 pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) policy: PolicyOption,
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub(crate) json: bool,
@@ -356,7 +359,7 @@ impl Command {
 
 fn parse_timeout(text: &str) -> Result<Duration, String> {
     let timeout = parse_duration(text).map_err(|error| error.to_string())?;
-    if timeout > MAX_TIMEOUT {
+    if timeout > LONGEST_CALL {
         return Err(format!("`{text}` is longer than a call may take; at most 24h are allowed"));
     }
     Ok(timeout)
@@ -364,7 +367,7 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
 
 fn parse_memory(text: &str) -> Result<u64, String> {
     let bytes = parse_bytes(text).map_err(|error| error.to_string())?;
-    if !MEMORY_BYTES.contains(&bytes) {
+    if !CALL_MEMORY_BYTES.contains(&bytes) {
         return Err(format!("`{text}` is out of range; a call can have 64KiB to 4GiB"));
     }
     Ok(bytes)

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use hotcell::text::{escape_keeping_lines, steers};
 use serde::Serialize;
 
-use crate::ending::{Complaint, Exit};
+use crate::ending::{Complaint, Exit, causes};
 
 /// Writes text to standard output as it is.
 pub(crate) fn print(text: impl fmt::Display) -> anyhow::Result<()> {
@@ -79,17 +79,9 @@ fn tolerate_closed(written: io::Result<()>) -> anyhow::Result<()> {
 /// Shows an error on standard error, and with `json` also as an object on standard output; says how to end.
 pub(crate) fn complain(error: &anyhow::Error, json: bool) -> Exit {
     let complaint = error.downcast_ref::<Complaint>();
-    let mut last = error.to_string();
-    let mut text = format!("error: {}", escape_keeping_lines(&last));
-    for cause in error.chain().skip(1) {
-        let cause = cause.to_string();
-        // Some libraries repeat their cause in their own words; once is enough.
-        if !last.contains(&cause) {
-            text.push_str("\n  because: ");
-            text.push_str(&escape_keeping_lines(&cause));
-        }
-        last = cause;
-    }
+    let causes = causes(error.chain());
+    let shown: Vec<_> = causes.iter().map(|cause| escape_keeping_lines(cause)).collect();
+    let mut text = format!("error: {}", shown.join("\n  because: "));
     for help in complaint.into_iter().flat_map(|complaint| &complaint.help) {
         text.push_str("\n  help: ");
         text.push_str(&escape_keeping_lines(help).replace('\n', "\n        "));
@@ -97,7 +89,6 @@ pub(crate) fn complain(error: &anyhow::Error, json: bool) -> Exit {
     note(text);
     let exit = complaint.map_or(Exit::Failed, |complaint| complaint.exit);
     if json {
-        let causes: Vec<_> = error.chain().map(ToString::to_string).collect();
         let code = complaint.map_or("internal", |complaint| complaint.code);
         let help = complaint.map(|complaint| complaint.help.join("\n")).filter(|help| !help.is_empty());
         print_error(code, &causes.join(": "), help.as_deref());

@@ -114,18 +114,51 @@ impl From<PolicyError> for Complaint {
 
 /// The chain below an error as text, because an error can only be owned as a whole.
 fn cause_of(error: &dyn std::error::Error) -> Option<Box<dyn std::error::Error + Send + Sync>> {
-    let mut texts = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        texts.push(cause.to_string());
-        next = cause.source();
+    let first = error.to_string();
+    let chain = std::iter::successors(error.source(), |cause| cause.source()).map(ToString::to_string);
+    let below = once_each(std::iter::once(first).chain(chain)).split_off(1);
+    (!below.is_empty()).then(|| below.join(": ").into())
+}
+
+/// What a chain of errors says, each thing once: some errors repeat their cause in their own words.
+pub(crate) fn causes<'a>(chain: impl Iterator<Item = &'a (dyn std::error::Error + 'static)>) -> Vec<String> {
+    once_each(chain.map(ToString::to_string))
+}
+
+fn once_each(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for cause in texts {
+        if !said.last().is_some_and(|last| last.contains(&cause)) {
+            said.push(cause);
+        }
     }
-    (!texts.is_empty()).then(|| texts.join(": ").into())
+    said
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_error_repeats_of_its_cause_is_said_once() {
+        #[derive(Debug)]
+        struct Says(&'static str, Option<Box<Self>>);
+        impl fmt::Display for Says {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.0)
+            }
+        }
+        impl std::error::Error for Says {
+            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+                self.1.as_deref().map(|source| source as _)
+            }
+        }
+        let deepest = Some(Box::new(Says("disk full", None)));
+        let error = Says("a schema: it is wrong", Some(Box::new(Says("it is wrong", deepest))));
+        let chain =
+            std::iter::successors(Some(&error as &(dyn std::error::Error + 'static)), |cause| cause.source());
+        assert_eq!(causes(chain), ["a schema: it is wrong", "disk full"]);
+    }
 
     #[test]
     fn a_component_that_cannot_be_read_is_wrong_usage_and_keeps_its_cause() {

@@ -65,7 +65,8 @@ fn show_usage(error: &clap::Error) -> ExitCode {
         return Exit::Done.into();
     }
     if wants_json(std::env::args_os()) {
-        console::print_error("usage", error.to_string().trim_end(), None);
+        let text = error.to_string();
+        console::print_error("usage", text.strip_prefix("error: ").unwrap_or(&text).trim_end(), None);
     }
     Exit::Usage.into()
 }

@@ -4,11 +4,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use hotcell::policy::Verdict;
-use hotcell::policy::file::allow_line;
 use hotcell::text::escape_control;
 use hotcell::{
-    Decided, Digest, Explanation, Grants, Inspection, Origin, Source, Terms, ToolRuling, explain,
-    explain_tool, inspect_file,
+    Decided, Digest, Explanation, Grants, Inspection, MissingGrant, Origin, Source, Terms, ToolRuling,
+    UnusedGrant, explain, explain_tool, inspect_file, missing_grants, unused_grants,
 };
 use serde::Serialize;
 
@@ -26,6 +25,10 @@ struct Output<'a> {
     policy: Option<String>,
     #[serde(flatten)]
     explanation: &'a Explanation,
+    /// What the component could use and is not given.
+    missing: &'a [MissingGrant],
+    /// What it is given and never asks for.
+    unused: &'a [UnusedGrant],
 }
 
 /// Explains one component, or one of its tools.
@@ -52,10 +55,14 @@ pub(crate) fn run(command: &PolicyExplain) -> anyhow::Result<Exit> {
         explanation.tools = vec![ruling];
     }
     let policy = in_force.file.as_ref().map(|file| file.display().to_string());
+    let granted = terms.grants().overlaid(typed);
+    let missing = inspection.as_ref().map(|seen| missing_grants(seen, &granted)).unwrap_or_default();
+    let unused = inspection.as_ref().map(|seen| unused_grants(seen, &granted)).unwrap_or_default();
+    let output = Output { policy, explanation: &explanation, missing: &missing, unused: &unused };
     if command.json {
-        print_json(&Output { policy, explanation: &explanation })?;
+        print_json(&output)?;
     } else {
-        print(describe(policy.as_deref(), &explanation))?;
+        print(describe(&output))?;
     }
     Ok(Exit::Done)
 }
@@ -103,8 +110,9 @@ fn one(tool: &str, all_known: bool, explanation: &Explanation) -> Result<Option<
         .help(format!("tools: {}", known.join(", "))))
 }
 
-fn describe(policy: Option<&str>, explanation: &Explanation) -> String {
-    let file = policy.map(escape_control);
+fn describe(output: &Output<'_>) -> String {
+    let explanation = output.explanation;
+    let file = output.policy.as_deref().map(escape_control);
     let mut page = Page { text: String::new(), file };
     let component = escape_control(&explanation.component);
     let heading = match (&page.file, &explanation.entry) {
@@ -119,10 +127,17 @@ fn describe(policy: Option<&str>, explanation: &Explanation) -> String {
     }
     for grant in &explanation.grants {
         let at = page.at(&grant.by);
-        page.line(format_args!("  {}\n      {at}", grant.text));
+        let instead = grant.instead_of.as_ref().map(|other| format!(", in place of {}", page.at(other)));
+        page.line(format_args!("  {}\n      {at}{}", grant.text, instead.unwrap_or_default()));
+    }
+    for missing in output.missing {
+        page.line(format_args!("  {}", missing.without));
+    }
+    for unused in output.unused {
+        page.line(format_args!("  is given more than it uses: {}", unused.because));
     }
     for tool in &explanation.tools {
-        describe_tool(&mut page, &explanation.component, tool);
+        describe_tool(&mut page, tool);
     }
     if explanation.tools.is_empty() {
         page.line("\nIts tools are not known: they are not embedded, and the policy names none.");
@@ -130,7 +145,7 @@ fn describe(policy: Option<&str>, explanation: &Explanation) -> String {
     page.text
 }
 
-fn describe_tool(page: &mut Page, component: &str, tool: &ToolRuling) {
+fn describe_tool(page: &mut Page, tool: &ToolRuling) {
     let verdict = match tool.verdict {
         None => "models do not see it",
         Some(Verdict::Allow) => "runs",
@@ -150,8 +165,11 @@ fn describe_tool(page: &mut Page, component: &str, tool: &ToolRuling) {
     for decided in std::iter::once(&tool.permission).chain(&tool.limits) {
         describe_value(page, decided);
     }
-    if matches!(tool.verdict, Some(Verdict::Ask | Verdict::Deny)) {
-        page.line(format_args!("  this would let it run: {}", allow_line(component, &tool.tool)));
+    if let Some(wish) = tool.author_timeout_ms {
+        page.line(format_args!("  the timeout is lowered to {wish} ms, which its author thinks is enough"));
+    }
+    if let Some(setting) = &tool.to_allow {
+        page.line(format_args!("  this would let it run: {setting}"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use hotcell::text::escape_control;
 use hotcell::{PolicySubject, inspect, starter_policy};
@@ -38,10 +38,18 @@ fn subject(file: &Path, out: Option<&Path>) -> Result<PolicySubject, Complaint> 
     let named = |source| hotcell::ComponentError::Component { name: file.display().to_string(), source };
     let inspection = inspect(&bytes).map_err(named)?;
     inspection.check().map_err(named)?;
-    Ok(PolicySubject { source: seen_from(file, out)?, inspection })
+    let source = seen_from(file, out)?;
+    if source.to_str().is_none() {
+        let shown = escape_control(&source.to_string_lossy());
+        return Err(Complaint::usage(format!(
+            "the path `{shown}` is not UTF-8 text, so no policy can name it"
+        ))
+        .help("give the file another name"));
+    }
+    Ok(PolicySubject { source, inspection })
 }
 
-/// The component's path as it is written in a policy in that place: relative when it lies below, else absolute.
+/// The component's path as it is written in a policy in that place.
 fn seen_from(file: &Path, out: Option<&Path>) -> Result<PathBuf, Complaint> {
     let unreadable = |path: &Path, error: std::io::Error| {
         Complaint::usage(format!("`{}` cannot be found", escape_control(&path.to_string_lossy())))
@@ -55,7 +63,18 @@ fn seen_from(file: &Path, out: Option<&Path>) -> Result<PathBuf, Complaint> {
     let folder = folder.canonicalize().map_err(|error| unreadable(folder, error))?;
     // A component inside of this binary has no path.
     let Ok(whole) = file.canonicalize() else { return Ok(file.to_path_buf()) };
-    Ok(whole.strip_prefix(&folder).map(Path::to_path_buf).unwrap_or(whole))
+    Ok(relative(&whole, &folder))
+}
+
+/// The path as seen from the folder; both are whole and without links.
+fn relative(whole: &Path, folder: &Path) -> PathBuf {
+    let shared = whole.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+    if shared <= 1 {
+        // They have nothing but the root in common, so the whole path says more.
+        return whole.to_path_buf();
+    }
+    let up = folder.components().skip(shared).map(|_| Component::ParentDir);
+    up.chain(whole.components().skip(shared)).collect()
 }
 
 fn write(out: &Path, text: &str, force: bool) -> Result<(), Complaint> {
@@ -73,4 +92,20 @@ fn write(out: &Path, text: &str, force: bool) -> Result<(), Complaint> {
             .help("name another file, or give `--force` to replace it"),
         _ => Complaint::usage(format!("`{shown}` cannot be written")).because(error),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_component_is_seen_from_the_folder_of_the_policy() {
+        let check = |file: &str, folder: &str, expected: &str| {
+            assert_eq!(relative(Path::new(file), Path::new(folder)), Path::new(expected), "{file} {folder}");
+        };
+        check("/srv/p/a.wasm", "/srv/p", "a.wasm");
+        check("/srv/p/tools/a.wasm", "/srv/p", "tools/a.wasm");
+        check("/srv/tools/a.wasm", "/srv/conf/deep", "../../tools/a.wasm");
+        check("/opt/a.wasm", "/srv/p", "/opt/a.wasm");
+    }
 }

@@ -3,14 +3,18 @@
 mod difference;
 mod view;
 
-use hotcell::{Inspection, Terms, inspect};
+use std::collections::BTreeMap;
+
+use hotcell::{
+    Inspection, MissingGrant, Terms, UnusedGrant, hidden_characters, inspect, missing_grants, unused_grants,
+};
 use serde::Serialize;
 
 use crate::arguments::ToolInspect;
 use crate::component_source;
 use crate::console::{complain, print, print_json};
 use crate::ending::{Complaint, Exit};
-use view::{PolicyView, describe};
+use view::{Beside, PolicyView, describe};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -20,6 +24,12 @@ struct Output<'a> {
     inspection: &'a Inspection,
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<&'a PolicyView>,
+    /// What it could use and is not given, by the policy or because there is none.
+    missing: &'a [MissingGrant],
+    /// What the policy gives it and it never asks for.
+    unused: Vec<UnusedGrant>,
+    /// How many characters of each tool's text a reader does not see; tools without any are left out.
+    hidden_characters: &'a BTreeMap<String, usize>,
     /// Whether the component can be loaded by this version, as far as can be told without compiling it.
     loadable: bool,
 }
@@ -46,17 +56,24 @@ pub(crate) fn run(command: &ToolInspect) -> anyhow::Result<Exit> {
             Some(PolicyView::new(&terms, policy_file, &inspection))
         }
     };
+    let grants = policy.as_ref().map(|policy| policy.grants().clone()).unwrap_or_default();
+    let missing = missing_grants(&inspection, &grants);
+    let hidden = hidden_characters(inspection.definitions.as_deref().unwrap_or_default());
     let loadable = inspection.check();
     if command.json {
         let output = Output {
             file: file.clone(),
             inspection: &inspection,
             policy: policy.as_ref(),
+            missing: &missing,
+            unused: unused_grants(&inspection, &grants),
+            hidden_characters: &hidden,
             loadable: loadable.is_ok(),
         };
         print_json(&output)?;
     } else {
-        print(describe(&file, &inspection, policy.as_ref()))?;
+        let beside = Beside { policy: policy.as_ref(), missing: &missing, hidden: &hidden };
+        print(describe(&file, &inspection, &beside))?;
     }
     match loadable {
         Ok(()) => Ok(Exit::Done),

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::inspect::{Capability, ImportGroup, Inspection};
 
+mod schemas;
+
 /// Places of one schema that are listed; more are counted.
 const MAX_SCHEMA_PLACES: usize = 50;
-/// How deep schemas are compared; what differs further inside is reported at this depth.
-const MAX_SCHEMA_DEPTH: usize = 32;
 
 /// Two versions of a component, compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,10 +31,23 @@ pub struct Difference {
     pub imports_added: Vec<String>,
     /// Interfaces that only the old version imports.
     pub imports_removed: Vec<String>,
+    /// What it takes before any call, where that differs.
+    pub needs: Vec<Need>,
     /// How the tools differ; none when the definitions of a version are not embedded.
     pub tools: Option<ToolsDifference>,
     /// Whether the same tools and languages made both, by their own account.
     pub same_producers: bool,
+}
+
+/// Something a component takes before any call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Need {
+    /// What: `memory_bytes`, `table_elements` or `start_functions`.
+    pub what: &'static str,
+    /// How much the old version takes.
+    pub old: u64,
+    /// How much the new version takes.
+    pub new: u64,
 }
 
 /// Something a component may be able to do.
@@ -73,19 +86,52 @@ pub struct ToolChange {
     pub newly_required: Vec<String>,
     /// Arguments that had to be given before.
     pub no_longer_required: Vec<String>,
-    /// Where the schema of the arguments differs, as JSON Pointers.
+    /// Where the schema of the arguments differs.
     pub input: SchemaPlaces,
-    /// Where the schema of the result differs, as JSON Pointers.
+    /// Where the schema of the result differs.
     pub output: SchemaPlaces,
 }
 
 /// Places at which two schemas differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SchemaPlaces {
-    /// At most 50 JSON Pointers; the empty one is the whole schema.
-    pub places: Vec<String>,
+    /// At most 50 of them.
+    pub places: Vec<SchemaPlace>,
     /// How many more there are.
     pub left_out: usize,
+}
+
+/// One place at which two schemas differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SchemaPlace {
+    /// A JSON Pointer; the empty one is the whole schema.
+    pub at: String,
+    /// What happened there.
+    pub how: SchemaChange,
+    /// What that does to the values that are taken, where it can be told.
+    pub effect: Option<SchemaEffect>,
+}
+
+/// What happened at a place of a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SchemaChange {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// It says something else.
+    Changed,
+}
+
+/// What a change does to the values a schema takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SchemaEffect {
+    /// More values are taken.
+    Widened,
+    /// Fewer values are taken.
+    Narrowed,
 }
 
 /// Compares two versions of a component.
@@ -100,6 +146,7 @@ pub fn difference(old: &Inspection, new: &Inspection) -> Difference {
         reach_lost: reach_beyond(old, new),
         imports_added: new_imports.difference(&old_imports).cloned().collect(),
         imports_removed: old_imports.difference(&new_imports).cloned().collect(),
+        needs: needs(old, new),
         tools: old.definitions.as_ref().zip(new.definitions.as_ref()).map(|(old, new)| tools(old, new)),
         same_producers: old.producers == new.producers,
     }
@@ -113,6 +160,24 @@ fn reach_beyond(more: &Inspection, less: &Inspection) -> Vec<Reach> {
     let beyond =
         more.ceilings.iter().filter(|ceiling| ceiling.possible && !possible(less, ceiling.capability));
     beyond.map(|ceiling| Reach { capability: ceiling.capability, text: ceiling.text.clone() }).collect()
+}
+
+fn needs(old: &Inspection, new: &Inspection) -> Vec<Need> {
+    let (before, after) = (&old.core, &new.core);
+    let all = [
+        Need { what: "memory_bytes", old: before.minimum_memory_bytes, new: after.minimum_memory_bytes },
+        Need {
+            what: "table_elements",
+            old: before.minimum_table_elements,
+            new: after.minimum_table_elements,
+        },
+        Need {
+            what: "start_functions",
+            old: before.start_functions.into(),
+            new: after.start_functions.into(),
+        },
+    ];
+    all.into_iter().filter(|need| need.old != need.new).collect()
 }
 
 fn imports(inspection: &Inspection) -> BTreeSet<String> {
@@ -167,31 +232,12 @@ fn required(schema: &Value) -> BTreeSet<String> {
 fn places(old: Option<&Value>, new: Option<&Value>) -> SchemaPlaces {
     let mut found = SchemaPlaces::default();
     match (old, new) {
-        (Some(old), Some(new)) => compare(old, new, "", 0, &mut found),
+        (Some(old), Some(new)) => schemas::compare(old, new, &mut found),
         (None, None) => {}
-        (Some(_), None) | (None, Some(_)) => found.add(""),
+        (Some(_), None) => found.add("", SchemaChange::Removed, None),
+        (None, Some(_)) => found.add("", SchemaChange::Added, None),
     }
     found
-}
-
-/// Goes into objects only: in an array one element more moves all others, so it differs as a whole.
-fn compare(old: &Value, new: &Value, pointer: &str, depth: usize, found: &mut SchemaPlaces) {
-    if old == new {
-        return;
-    }
-    match (old, new) {
-        (Value::Object(old), Value::Object(new)) if depth < MAX_SCHEMA_DEPTH => {
-            let keys: BTreeSet<_> = old.keys().chain(new.keys()).collect();
-            for key in keys {
-                let inner = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
-                match (old.get(key), new.get(key)) {
-                    (Some(old), Some(new)) => compare(old, new, &inner, depth + 1, found),
-                    (_, _) => found.add(&inner),
-                }
-            }
-        }
-        (_, _) => found.add(pointer),
-    }
 }
 
 impl SchemaPlaces {
@@ -201,9 +247,9 @@ impl SchemaPlaces {
         self.places.is_empty()
     }
 
-    fn add(&mut self, pointer: &str) {
+    fn add(&mut self, at: &str, how: SchemaChange, effect: Option<SchemaEffect>) {
         if self.places.len() < MAX_SCHEMA_PLACES {
-            self.places.push(pointer.to_owned());
+            self.places.push(SchemaPlace { at: at.to_owned(), how, effect });
         } else {
             self.left_out += 1;
         }
@@ -242,13 +288,21 @@ mod tests {
             (read.newly_required.as_slice(), read.no_longer_required.as_slice()),
             (["c".to_owned()].as_slice(), ["a/b".to_owned()].as_slice())
         );
-        assert_eq!(read.input.places, ["/properties/a~1b/type", "/properties/c", "/required"]);
+        let places: Vec<_> = read.input.places.iter().map(|place| (place.at.as_str(), place.how)).collect();
+        assert_eq!(
+            places,
+            [
+                ("/properties/a~1b/type", SchemaChange::Changed),
+                ("/properties/c", SchemaChange::Added),
+                ("/required", SchemaChange::Changed),
+            ]
+        );
         assert!(read.output.is_empty() && read.description.is_none() && !read.hints);
     }
 
     #[test]
     fn a_schema_with_very_many_changes_is_counted_and_not_listed_whole() {
-        let wide = |value: u32| Value::Object((0..200).map(|n| (n.to_string(), json!(value))).collect());
+        let wide = |value: u32| json!({"properties": Value::Object((0..200).map(|n| (n.to_string(), json!({"maximum": value}))).collect())});
         let found = places(Some(&wide(1)), Some(&wide(2)));
         assert_eq!((found.places.len(), found.left_out), (MAX_SCHEMA_PLACES, 150));
     }

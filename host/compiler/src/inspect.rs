@@ -50,7 +50,7 @@ pub struct Inspection {
     pub core: CoreShape,
     /// The tools that made it, as they say themselves.
     pub producers: Vec<Producer>,
-    /// Imports that no version of hotcell known here offers; with one of them it cannot be loaded.
+    /// Imports that this version does not offer; with one of them it cannot be loaded.
     pub unknown_imports: Vec<String>,
 }
 

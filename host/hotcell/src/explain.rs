@@ -2,10 +2,12 @@
 //!
 //! Nothing is decided here: every value comes from [`Terms`], which calls go by as well. This adds where it was said.
 
+use std::time::Duration;
+
 use hotcell_core::grant::{Access, FileGrant, Grants};
 use hotcell_core::ids::{IdError, ToolName};
 use hotcell_core::limits::{CallLimits, LimitOverrides};
-use hotcell_core::policy::file::{Place, Places, key_path};
+use hotcell_core::policy::file::{Place, Places, allow_line, key_path};
 use hotcell_core::policy::{Permission, Verdict};
 use hotcell_core::text::escape_control;
 use hotcell_core::tool::Definition;
@@ -23,6 +25,8 @@ pub struct Explanation {
     pub entry: Option<Source>,
     /// What it may reach, and who gives it; nothing else is reachable.
     pub grants: Vec<GrantRuling>,
+    /// Whether any of that is outside of a call, so that `auto` asks.
+    pub reaches_outside: bool,
     /// Its tools.
     pub tools: Vec<ToolRuling>,
 }
@@ -47,6 +51,9 @@ pub struct GrantRuling {
     pub text: String,
     /// Who gives it.
     pub by: Source,
+    /// What the policy gives for the same place and does not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<Source>,
 }
 
 /// One value, who decides it, and who would have decided it otherwise.
@@ -89,6 +96,12 @@ pub struct ToolRuling {
     pub permission: Decided,
     /// What caps a call.
     pub limits: Vec<Decided>,
+    /// How long its author thinks a call takes, in milliseconds, where that is less than the timeout and lowers it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author_timeout_ms: Option<u32>,
+    /// The setting that would let it run without asking; none when it does already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_allow: Option<String>,
 }
 
 /// Explains the terms of a component.
@@ -112,7 +125,14 @@ pub fn explain(
         component: terms.name().to_owned(),
         entry: terms.has_entry().then(|| explainer.source(Origin::Component, &["components", terms.name()])),
         grants: explainer.grants(typed),
-        tools: names.iter().map(|name| explainer.tool(name, &granted)).collect(),
+        reaches_outside: granted.reaches_outside(),
+        tools: names
+            .iter()
+            .map(|name| {
+                let known = definitions.into_iter().flatten().find(|known| known.name.as_str() == name);
+                explainer.tool(name, &granted, known)
+            })
+            .collect(),
     }
 }
 
@@ -128,7 +148,7 @@ pub fn explain_tool(
 ) -> Result<ToolRuling, IdError> {
     ToolName::parse(own_name)?;
     let granted = terms.grants().overlaid(typed.clone());
-    Ok(Explainer { terms, places }.tool(own_name, &granted))
+    Ok(Explainer { terms, places }.tool(own_name, &granted, None))
 }
 
 struct Explainer<'a> {
@@ -153,22 +173,33 @@ impl Explainer<'_> {
         for (index, files) in of_policy.files.iter().enumerate() {
             if !typed.files.iter().any(|new| new.guest == files.guest) {
                 let key = format!("{}[{index}]", key_path(&["components", component, "grants", "files"]));
-                found.push(GrantRuling {
-                    text: files_text(files),
-                    by: self.source_at(Origin::Component, key),
-                });
+                let by = self.source_at(Origin::Component, key);
+                found.push(GrantRuling { text: files_text(files), by, instead_of: None });
             }
         }
         for name in of_policy.env.keys().filter(|name| !typed.env.contains_key(*name)) {
             let by = self.source(Origin::Component, &["components", component, "grants", "env", name]);
-            found.push(GrantRuling { text: env_text(name), by });
+            found.push(GrantRuling { text: env_text(name), by, instead_of: None });
         }
-        let by_hand = typed.files.iter().map(files_text).chain(typed.env.keys().map(|name| env_text(name)));
-        found.extend(by_hand.map(|text| GrantRuling { text, by: TYPED }));
+        for files in &typed.files {
+            let index = of_policy.files.iter().position(|known| known.guest == files.guest);
+            let instead_of = index.map(|index| {
+                let key = format!("{}[{index}]", key_path(&["components", component, "grants", "files"]));
+                self.source_at(Origin::Component, key)
+            });
+            found.push(GrantRuling { text: files_text(files), by: TYPED, instead_of });
+        }
+        for name in typed.env.keys() {
+            let instead_of = of_policy
+                .env
+                .contains_key(name)
+                .then(|| self.source(Origin::Component, &["components", component, "grants", "env", name]));
+            found.push(GrantRuling { text: env_text(name), by: TYPED, instead_of });
+        }
         found
     }
 
-    fn tool(&self, name: &str, granted: &Grants) -> ToolRuling {
+    fn tool(&self, name: &str, granted: &Grants, known: Option<&Definition>) -> ToolRuling {
         let permission = self.terms.permission(name);
         let reaches = granted.reaches_outside();
         let exposed = self.terms.exposes(name);
@@ -193,6 +224,13 @@ impl Explainer<'_> {
             reason: reason.to_owned(),
             permission: self.permission(name),
             limits: self.limits(name),
+            author_timeout_ms: known.and_then(|known| known.timeout_ms).filter(|wish| {
+                *wish > 0 && Duration::from_millis(u64::from(*wish)) < self.terms.limits(name).timeout
+            }),
+            to_allow: match verdict {
+                Some(Verdict::Ask | Verdict::Deny) => Some(allow_line(self.terms.name(), name)),
+                Some(Verdict::Allow) | None => None,
+            },
         }
     }
 

@@ -73,9 +73,15 @@ mod explain;
 #[cfg(feature = "sandbox")]
 mod guest_services;
 #[cfg(feature = "sandbox")]
+mod hidden_text;
+#[cfg(feature = "sandbox")]
 mod load_events;
 #[cfg(feature = "sandbox")]
+mod policy_check;
+#[cfg(feature = "sandbox")]
 mod precompile;
+#[cfg(feature = "sandbox")]
+mod reach;
 #[cfg(feature = "sandbox")]
 mod sandbox;
 #[cfg(feature = "sandbox")]
@@ -111,10 +117,13 @@ pub use explain::{Decided, Explanation, GrantRuling, Overruled, Source, ToolRuli
 #[cfg(feature = "sandbox")]
 pub use guest_services::{GuestLog, LogRing, LogSink};
 #[cfg(feature = "sandbox")]
+pub use hidden_text::hidden_characters;
+#[cfg(feature = "sandbox")]
 pub use hotcell_compiler::cache::{CacheCounts, CacheState};
 #[cfg(feature = "sandbox")]
 pub use hotcell_compiler::difference::{
-    Difference, Reach, SchemaPlaces, ToolChange, ToolsDifference, difference,
+    Difference, Need, Reach, SchemaChange, SchemaEffect, SchemaPlace, SchemaPlaces, ToolChange,
+    ToolsDifference, difference,
 };
 #[cfg(feature = "sandbox")]
 pub use hotcell_compiler::inspect::{Capability, Ceiling, CoreShape, ImportGroup, Producer, Standing};
@@ -130,7 +139,11 @@ pub use hotcell_sandbox::{Gauges, GuestGone, Observer};
 #[cfg(feature = "sandbox")]
 pub use load_events::{LoadEvent, LoadObserver, LoadProgress};
 #[cfg(feature = "sandbox")]
+pub use policy_check::{CALL_MEMORY_BYTES, Finding, LONGEST_CALL, Severity, check_policy};
+#[cfg(feature = "sandbox")]
 pub use precompile::Precompiled;
+#[cfg(feature = "sandbox")]
+pub use reach::{MissingGrant, UnusedGrant, missing_grants, unused_grants};
 #[cfg(feature = "sandbox")]
 pub use sandbox::{Cache, DEFAULT_CACHE_BYTES, Sandbox, SandboxConfig};
 #[cfg(feature = "sandbox")]

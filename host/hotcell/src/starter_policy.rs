@@ -1,12 +1,17 @@
 //! The smallest policy that lets components work, to be completed by the operator.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use hotcell_compiler::Inspection;
 use hotcell_compiler::inspect::Capability;
+use hotcell_core::ids::{MAX_ID_BYTES, ToolName};
 use hotcell_core::policy::file::{key_path, quoted};
-use hotcell_core::text::escape_control;
+use hotcell_core::text::{cap_bytes, escape_control};
+
+/// Characters of a component's name that make a prefix.
+const MAX_PREFIX_CHARS: usize = 20;
 
 /// A component a policy is to be written for.
 #[derive(Debug, Clone)]
@@ -28,22 +33,42 @@ pub fn starter_policy(subjects: &[PolicySubject]) -> String {
         "# What an operator allows: pass it with `--policy`, or name it in HOTCELL_POLICY.\nversion = 1\n"
             .to_owned();
     let mut names: Vec<String> = Vec::new();
+    let mut offered = BTreeSet::new();
     for subject in subjects {
         let name = unused_name(&subject.source, &names);
-        entry(&mut text, &name, subject);
+        let prefix = needed_prefix(&name, &subject.inspection, &mut offered);
+        entry(&mut text, &name, prefix.as_deref(), subject);
         names.push(name);
     }
     text
 }
 
+/// A prefix that keeps the tools apart from those of the components before; none where they are apart already.
+fn needed_prefix(name: &str, inspection: &Inspection, offered: &mut BTreeSet<ToolName>) -> Option<String> {
+    let own: Vec<_> = inspection.definitions.iter().flatten().map(|known| &known.name).collect();
+    let free = |offered: &BTreeSet<ToolName>, prefix: &str| -> Option<Vec<ToolName>> {
+        let names = own.iter().map(|own| ToolName::parse(format!("{prefix}{own}")).ok());
+        names.map(|name| name.filter(|name| !offered.contains(name))).collect()
+    };
+    let legal = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let word: String = name.chars().filter(legal).take(MAX_PREFIX_CHARS).collect();
+    let numbered = (2..100).map(|number| format!("{word}{number}_"));
+    let prefixes = ["".to_owned(), format!("{word}_")].into_iter().chain(numbered);
+    let (names, prefix) = prefixes.into_iter().find_map(|prefix| Some((free(offered, &prefix)?, prefix)))?;
+    offered.extend(names);
+    Some(prefix).filter(|prefix| !prefix.is_empty())
+}
+
 fn unused_name(source: &Path, taken: &[String]) -> String {
     let stem = source.file_stem().map(|stem| escape_control(&stem.to_string_lossy())).unwrap_or_default();
+    // Room for the number stays.
+    let stem = cap_bytes(&stem, MAX_ID_BYTES - 8).to_owned();
     let stem = if stem.is_empty() { "component".to_owned() } else { stem };
     let numbered = (2_u32..).map(|number| format!("{stem}-{number}"));
     std::iter::once(stem.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(stem)
 }
 
-fn entry(text: &mut String, name: &str, subject: &PolicySubject) {
+fn entry(text: &mut String, name: &str, prefix: Option<&str>, subject: &PolicySubject) {
     let inspection = &subject.inspection;
     let mut line = |part: std::fmt::Arguments<'_>| {
         if writeln!(text, "{part}").is_err() {
@@ -63,6 +88,10 @@ fn entry(text: &mut String, name: &str, subject: &PolicySubject) {
         None => line(format_args!(
             "# Its tools are not embedded, so all of them are offered; `expose = [...]` selects some."
         )),
+    }
+    if let Some(prefix) = prefix {
+        line(format_args!("# Another component has a tool of the same name."));
+        line(format_args!("prefix = {}", quoted(prefix)));
     }
     for advice in inspection
         .ceilings
@@ -123,6 +152,24 @@ mod tests {
             "{text}"
         );
         assert!(policy.components.values().all(|entry| entry.permission.is_none() && entry.digest.is_some()));
+    }
+
+    #[test]
+    fn tools_of_one_name_get_a_prefix_where_they_need_one() {
+        let definitions = vec![
+            serde_json::from_str(
+                r#"{"name": "run", "description": "d", "input_schema": {"type": "object"}}"#,
+            )
+            .unwrap(),
+        ];
+        let subjects = ["a.wasm", "b.wasm", "x/b.wasm"].map(|source| {
+            let mut subject = subject(source);
+            subject.inspection.definitions = Some(definitions.clone());
+            subject
+        });
+        let policy = PolicyFile::parse(&starter_policy(&subjects), "p.toml").unwrap();
+        let prefixes: Vec<_> = policy.components.values().map(|entry| entry.prefix.as_deref()).collect();
+        assert_eq!(prefixes, [None, Some("b_"), Some("b-2_")]);
     }
 
     /// What is left to the operator is right as soon as the mark of the comment is taken away.

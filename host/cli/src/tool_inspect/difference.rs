@@ -5,7 +5,8 @@ use std::path::Path;
 use hotcell::text::escape_control;
 use hotcell::units::format_bytes;
 use hotcell::{
-    ComponentError, Difference, Inspection, SchemaPlaces, ToolChange, ToolsDifference, difference, inspect,
+    ComponentError, Difference, Inspection, SchemaChange, SchemaEffect, SchemaPlaces, ToolChange,
+    ToolsDifference, difference, inspect,
 };
 use serde::Serialize;
 
@@ -15,6 +16,9 @@ use crate::component_source;
 use crate::console::{print, print_json};
 use crate::ending::{Complaint, Exit};
 use crate::report::shortened;
+
+/// Characters of a place in a schema that are shown.
+const PLACE_CHARS: usize = 160;
 
 /// Characters of a description that are shown.
 const DESCRIPTION_CHARS: usize = 400;
@@ -81,6 +85,15 @@ fn reach(page: &mut Page, difference: &Difference) {
     for lost in &difference.reach_lost {
         page.line(format_args!("  - no longer: {}", lost.text));
     }
+    for need in &difference.needs {
+        let sign = if need.new > need.old { '+' } else { '-' };
+        let (what, shown): (&str, fn(u64) -> String) = match need.what {
+            "memory_bytes" => ("memory at the start", format_bytes),
+            "start_functions" => ("functions that run before any call", |count| count.to_string()),
+            _ => ("table elements at the start", |count| count.to_string()),
+        };
+        page.line(format_args!("  {sign} {what}: {} -> {}", shown(need.old), shown(need.new)));
+    }
     for name in &difference.imports_added {
         page.line(format_args!("  + imports {}", escape_control(name)));
     }
@@ -130,9 +143,19 @@ fn tool(page: &mut Page, change: &ToolChange) {
 
 fn places(page: &mut Page, what: &str, found: &SchemaPlaces) {
     for place in &found.places {
-        let place =
-            if place.is_empty() { "as a whole".to_owned() } else { format!("at {}", escape_control(place)) };
-        page.line(format_args!("      the schema of the {what} differs {place}"));
+        let how = match place.how {
+            SchemaChange::Added => "new",
+            SchemaChange::Removed => "gone",
+            SchemaChange::Changed => "changed",
+        };
+        let effect = match place.effect {
+            Some(SchemaEffect::Widened) => ", takes more now",
+            Some(SchemaEffect::Narrowed) => ", takes less now",
+            None => "",
+        };
+        let at =
+            if place.at.is_empty() { "as a whole".to_owned() } else { shortened(&place.at, PLACE_CHARS) };
+        page.line(format_args!("      schema of the {what}, {at}: {how}{effect}"));
     }
     if found.left_out > 0 {
         page.line(format_args!("      and at {} more places", found.left_out));

@@ -1,12 +1,13 @@
 //! An inspection as people read it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use hotcell::policy::Verdict;
 use hotcell::text::{cap_chars, escape_control};
 use hotcell::units::{format_bytes, format_duration};
-use hotcell::{Capability, Definition, Grants, Inspection, Standing, Terms};
+use hotcell::{Definition, Grants, Inspection, MissingGrant, Standing, Terms};
 use serde::Serialize;
 
 use crate::report::{grouped, shortened};
@@ -65,14 +66,35 @@ impl PolicyView {
             grants,
         }
     }
+
+    /// What the component may reach.
+    pub(super) fn grants(&self) -> &Grants {
+        &self.grants
+    }
+}
+
+/// What is shown beside the inspection.
+#[derive(Debug)]
+pub(crate) struct Beside<'a> {
+    /// What a policy makes of it; none when no policy is in force.
+    pub(crate) policy: Option<&'a PolicyView>,
+    /// What it could use and is not given.
+    pub(crate) missing: &'a [MissingGrant],
+    /// How many characters of each tool's text a reader does not see.
+    pub(crate) hidden: &'a BTreeMap<String, usize>,
 }
 
 /// The whole page.
-pub(crate) fn describe(file: &str, inspection: &Inspection, policy: Option<&PolicyView>) -> String {
+pub(crate) fn describe(file: &str, inspection: &Inspection, beside: &Beside<'_>) -> String {
     let mut page = Page::default();
     page.line(format_args!("{}: a component of {}", escape_control(file), format_bytes(inspection.bytes)));
     page.line(format_args!("digest: {}", inspection.digest));
     tools(&mut page, inspection);
+    for (tool, count) in beside.hidden {
+        page.line(format_args!(
+            "  WARNING: the text of {tool} has {count} hidden characters, which a model reads and you do not see"
+        ));
+    }
     page.line("\nWhatever is granted, the component:");
     for ceiling in &inspection.ceilings {
         page.line(format_args!("  {}", ceiling.text));
@@ -95,10 +117,17 @@ pub(crate) fn describe(file: &str, inspection: &Inspection, policy: Option<&Poli
     if !producers.is_empty() {
         page.line(format_args!("made by, as it says itself: {}", producers.join(", ")));
     }
-    if let Some(policy) = policy {
-        under_policy(&mut page, policy);
-        missing_grants(&mut page, policy, inspection);
+    match beside.policy {
+        Some(policy) => under_policy(&mut page, policy),
+        None => page.line("\nwithout a policy or --grant it reaches nothing outside of its calls:"),
     }
+    for missing in beside.missing {
+        page.line(format_args!("  {}", missing.without));
+    }
+    page.line(match inspection.check() {
+        Ok(()) => "\nit can be loaded here, as far as can be told without compiling it",
+        Err(_) => "\nit CANNOT be loaded here",
+    });
     page.text()
 }
 
@@ -179,7 +208,7 @@ fn imports(page: &mut Page, inspection: &Inspection) {
             Standing::Baseline => "always there, and empty unless something is granted",
             Standing::Closed => "there, and refuses everything",
             Standing::Service => "a service of the host",
-            Standing::NotYet => "not available in this version",
+            Standing::NotYet => "NOT AVAILABLE in this version; with it the component cannot be loaded",
             Standing::Unknown => "UNKNOWN; with it the component cannot be loaded",
         };
         let interfaces: Vec<_> = group.interfaces.iter().map(|name| escape_control(name)).collect();
@@ -232,22 +261,6 @@ fn under_policy(page: &mut Page, policy: &PolicyView) {
             format_bytes(tool.memory_bytes),
             grouped(tool.fuel)
         ));
-    }
-}
-
-/// What the component could use and is not given. That is no fault: its calls get an error where they need it.
-fn missing_grants(page: &mut Page, policy: &PolicyView, inspection: &Inspection) {
-    let possible = |capability| {
-        inspection.ceilings.iter().any(|ceiling| ceiling.possible && ceiling.capability == capability)
-    };
-    if possible(Capability::Files) && policy.grants.files.is_empty() {
-        page.line("  is given no directory: where it opens a file, it is told that there is none");
-    }
-    if possible(Capability::Environment) && policy.grants.env.is_empty() {
-        page.line("  is given no environment variables: it sees none");
-    }
-    if possible(Capability::Network) {
-        page.line("  is given no network: this version cannot grant it");
     }
 }
 

@@ -127,10 +127,13 @@ pub(super) fn group(imports: &[Import]) -> Vec<ImportGroup> {
         .collect()
 }
 
-/// The imports that are unknown, in full.
+/// The imports that this version does not offer, in full.
 pub(super) fn unknown(groups: &[ImportGroup]) -> Vec<String> {
-    let unknown = groups.iter().filter(|group| group.standing == Standing::Unknown);
-    unknown.flat_map(ImportGroup::names).collect()
+    let lacking = |group: &&ImportGroup| match group.standing {
+        Standing::Baseline | Standing::Closed | Standing::Service => false,
+        Standing::NotYet | Standing::Unknown => true,
+    };
+    groups.iter().filter(lacking).flat_map(ImportGroup::names).collect()
 }
 
 /// Package, interface and version of `package:name/interface@version`.

@@ -67,7 +67,8 @@ fn the_interfaces_every_toolchain_brings_are_grouped_and_give_no_reach() {
 fn http_is_known_and_not_available_yet() {
     let inspection = inspect(&component(&instances(&["wasi:http/outgoing-handler@0.2.3"]))).unwrap();
     assert_eq!(inspection.imports[0].standing, Standing::NotYet);
-    assert!(inspection.check().is_ok());
+    assert_eq!(inspection.unknown_imports, ["wasi:http/outgoing-handler@0.2.3"]);
+    assert_eq!(inspection.check().unwrap_err().code(), "unsupported_import");
     assert!(ceiling(&inspection, Capability::Network).contains("HTTP"));
 }
 
