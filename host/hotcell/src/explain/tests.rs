@@ -43,7 +43,7 @@ fn each_value_names_the_line_that_decides_it_and_the_lines_that_do_not_count() {
     let overruled: Vec<_> = write.permission.instead_of.iter().map(|other| line(&other.by)).collect();
     assert_eq!(overruled, [Some(10), Some(3)]);
     let timeout = write.limits.iter().find(|limit| limit.subject == "timeout").unwrap();
-    assert_eq!((timeout.value.as_str(), line(&timeout.by)), ("1.0 s", Some(12)));
+    assert_eq!((timeout.value.as_str(), line(&timeout.by)), ("1.00 s", Some(12)));
     let overruled: Vec<_> = timeout.instead_of.iter().map(|other| line(&other.by)).collect();
     assert_eq!(overruled, [Some(11), Some(4)]);
     let fuel = write.limits.iter().find(|limit| limit.subject == "fuel").unwrap();
