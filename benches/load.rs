@@ -39,7 +39,14 @@ fn main() -> Result<()> {
 
 fn sandbox(cache: PathBuf) -> Result<Sandbox> {
     let compile = Compile::worker_at(guest::binary().canonicalize()?, Vec::new());
-    Ok(Sandbox::new(SandboxConfig { cache: Cache::At(cache), slots: 4, ..SandboxConfig::new(compile) })?)
+    // A busy machine must not end the bench.
+    let compile_limits = CompileLimits { wall_time: Duration::from_secs(600), ..CompileLimits::default() };
+    Ok(Sandbox::new(SandboxConfig {
+        cache: Cache::At(cache),
+        compile_limits,
+        slots: 4,
+        ..SandboxConfig::new(compile)
+    })?)
 }
 
 async fn row(folder: &Path, component: &Path) -> Result<Value> {
