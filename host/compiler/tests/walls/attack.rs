@@ -27,6 +27,8 @@ pub(crate) fn before_the_filter(file: &mut File) -> Option<String> {
         "listen on TCP" => denied(TcpListener::bind("127.0.0.1:0")),
         "connect over TCP" => denied(TcpStream::connect("127.0.0.1:9")),
         "signal the parent" => denied(system_call(libc::SYS_kill, [parent(), 0, 0])),
+        "use what the parent left open" => find_open(),
+        "be looked into" => look_into(),
         "open many files" => open_many(file),
         "raise a limit" => {
             let limit = libc::rlimit { rlim_cur: 1 << 40, rlim_max: 1 << 40 };
@@ -98,6 +100,23 @@ fn open_many(file: &File) -> String {
         }
     }
     format!("{} were opened", open.len())
+}
+
+/// Looks for descriptors beyond the standard ones and the one of the component.
+fn find_open() -> String {
+    let is_open = |number: &i64| system_call(libc::SYS_fcntl, [*number, i64::from(libc::F_GETFD), 0]).is_ok();
+    match (4..1_024).find(is_open) {
+        Some(number) => format!("descriptor {number} is open"),
+        None => REFUSED.into(),
+    }
+}
+
+/// Asks what another process of the same user would be answered that wants to trace this one.
+fn look_into() -> String {
+    match system_call(libc::SYS_prctl, [i64::from(libc::PR_GET_DUMPABLE), 0, 0]) {
+        Ok(0) => REFUSED.into(),
+        other => format!("it can be: {other:?}"),
+    }
 }
 
 #[expect(unconditional_recursion, reason = "it is the attack")]

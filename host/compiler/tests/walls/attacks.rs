@@ -59,6 +59,8 @@ pub(crate) const CASES: &[Case] = &[
     landlock("unfiltered: listen on TCP", 4),
     landlock("unfiltered: connect over TCP", 4),
     landlock("unfiltered: signal the parent", 6),
+    limit("unfiltered: use what the parent left open", Expected::Refused),
+    limit("unfiltered: be looked into", Expected::Refused),
     limit("unfiltered: open many files", Expected::Refused),
     limit("unfiltered: raise a limit", Expected::Refused),
     limit("unfiltered: become somebody else", Expected::Refused),

@@ -25,6 +25,13 @@ fn main() {
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
     hotcell_compiler::worker::worker_main_for_tests(attack::before_the_filter, attack::behind_all_walls);
+    let _open = match leave_open() {
+        Ok(open) => open,
+        Err(error) => {
+            println!("FAILED: no file can be left open for the attacks: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for case in attacks::CASES.iter().filter(|case| filter.iter().all(|part| case.name.contains(part))) {
@@ -43,6 +50,16 @@ fn main() -> ExitCode {
     let verdict = if failed == 0 { "ok" } else { "FAILED" };
     println!("test result: {verdict}. {passed} passed; {failed} failed; {skipped} ignored");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A file that programs this one starts have too unless they close it, as a library may leave one.
+#[cfg(target_os = "linux")]
+fn leave_open() -> std::io::Result<std::os::fd::OwnedFd> {
+    let file = std::fs::File::open(std::env::current_exe()?)?;
+    // Unlike what the standard library opens, a duplicate is passed on. The first is kept until this one has a number
+    // above those that every compile process has.
+    let (_first, second) = (rustix::io::dup(&file)?, rustix::io::dup(&file)?);
+    Ok(second)
 }
 
 /// What came of one attack.
