@@ -114,11 +114,11 @@ pub fn read_definitions(component: &[u8]) -> Result<Option<Vec<Definition>>, Loa
 
 /// The definitions in the sections that were found.
 pub(crate) fn from_sections(found: &Found<'_>) -> Result<Option<Vec<Definition>>, DefinitionsError> {
-    match (found.top.as_slice(), found.nested) {
-        ([], 0) => Ok(None),
-        ([], _) => Err(DefinitionsError::Nested),
-        ([one], _) => parse(one).map(Some),
-        (several, _) => Err(DefinitionsError::Several { found: several.len() }),
+    match (found.first, found.top) {
+        (None, _) if found.nested == 0 => Ok(None),
+        (None, _) => Err(DefinitionsError::Nested),
+        (Some(one), 1) => parse(one).map(Some),
+        (Some(_), several) => Err(DefinitionsError::Several { found: several }),
     }
 }
 

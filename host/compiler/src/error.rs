@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::definitions::DefinitionsError;
+use crate::inspect::Counted;
 
 /// Characters of one piece of text from a file that an error repeats.
 const MAX_QUOTE_CHARS: usize = 200;
@@ -26,8 +27,18 @@ pub enum FileKind {
     WasmText,
     /// Native code that wasmtime compiled ahead of time.
     Precompiled,
-    /// A program or library for a machine.
+    /// A program or library for a machine, as Linux has them.
     NativeProgram,
+    /// A program or library for Windows.
+    WindowsProgram,
+    /// A program or library for macOS.
+    MacProgram,
+    /// Text that an interpreter runs.
+    Script,
+    /// A web page; most often what a server sent instead of the file.
+    WebPage,
+    /// JSON; most often what a server sent instead of the file.
+    Json,
     /// A zip archive.
     Zip,
     /// A gzip file, such as a `.tar.gz`.
@@ -50,6 +61,11 @@ impl FileKind {
             Self::WasmText => "WebAssembly text (WAT)",
             Self::Precompiled => "native code that wasmtime compiled ahead of time",
             Self::NativeProgram => "a native program or library (ELF)",
+            Self::WindowsProgram => "a native program or library for Windows (PE)",
+            Self::MacProgram => "a native program or library for macOS (Mach-O)",
+            Self::Script => "a script (it begins with `#!`)",
+            Self::WebPage => "a web page (HTML)",
+            Self::Json => "JSON",
             Self::Zip => "a zip archive",
             Self::Gzip => "a gzip archive",
             Self::Archive => "an archive or compressed file",
@@ -70,7 +86,13 @@ impl FileKind {
             Self::Precompiled => {
                 "give the `.wasm` component it was compiled from; compiled code is never accepted from outside"
             }
-            Self::NativeProgram => "build the program for the target `wasm32-wasip2`",
+            Self::NativeProgram | Self::WindowsProgram | Self::MacProgram => {
+                "build the program for the target `wasm32-wasip2`"
+            }
+            Self::Script => "build a component from it; a tool is never run by an interpreter of the host",
+            Self::WebPage | Self::Json => {
+                "download the file again and read what the server says; this is most often a page about an error"
+            }
             Self::Zip | Self::Gzip | Self::Archive => "unpack it and give the `.wasm` component inside",
             Self::Text | Self::Unknown => {
                 "give the `.wasm` file that the build wrote, such as `target/wasm32-wasip2/release/NAME.wasm`"
@@ -109,7 +131,19 @@ pub enum LoadError {
         /// Bytes allowed.
         limit: u64,
     },
-    /// The file breaks a rule of WebAssembly, or a bound on how complex a component may be.
+    /// The component has more of something than any real one; see [`BOUNDS`](crate::inspect::BOUNDS).
+    #[error("the component has {found} {counted} or more, at most {limit} are allowed{}", at(Some(*offset)))]
+    TooMany {
+        /// What it has too many of.
+        counted: Counted,
+        /// How many were found before looking stopped.
+        found: u64,
+        /// The most that is allowed.
+        limit: u64,
+        /// The byte at which it shows.
+        offset: u64,
+    },
+    /// The file breaks a rule of WebAssembly.
     #[error("the component is not valid: {reason}{}", at(*offset))]
     Invalid {
         /// The rule, in the words of the validator, escaped and capped.
@@ -133,6 +167,12 @@ pub enum LoadError {
         /// The imports, with their versions, escaped and capped.
         names: Vec<String>,
     },
+    /// The component does not export what makes it a set of tools.
+    #[error("the component is no set of tools: it does not export {}", names(missing))]
+    NotATool {
+        /// The interface, or the functions of it.
+        missing: Vec<String>,
+    },
     /// The section with the tools' definitions is wrong.
     #[error("the section `{section}` is wrong: {0}", section = crate::definitions::SECTION)]
     Definitions(DefinitionsError),
@@ -146,7 +186,9 @@ impl LoadError {
             Self::Empty
             | Self::NotComponent { .. }
             | Self::Truncated { .. }
+            | Self::TooMany { .. }
             | Self::Invalid { .. }
+            | Self::NotATool { .. }
             | Self::Definitions(_) => "invalid_component",
             Self::TooLarge { .. } => "too_large",
             Self::UnsupportedFeature { .. } => "unsupported_feature",
@@ -164,6 +206,9 @@ impl LoadError {
             Self::TooLarge { .. } => {
                 "build in release mode and strip debug information (`-C strip=symbols`)".into()
             }
+            Self::TooMany { .. } => {
+                "build it in release mode, or split it into several tools; the bound is far above what toolchains write".into()
+            }
             Self::Invalid { .. } => {
                 "build it again with a current toolchain; `wasm-tools validate FILE` shows the same fault".into()
             }
@@ -172,6 +217,9 @@ impl LoadError {
             }
             Self::UnsupportedImport { .. } => {
                 "build the tool against WASI 0.2 and the `hotcell` interfaces of this version only, or update hotcell".into()
+            }
+            Self::NotATool { .. } => {
+                "build it with the `hotcell-tool` crate (`hotcell tool new NAME` starts a project)".into()
             }
             Self::Definitions(error) => error.advice().into(),
         }
@@ -185,6 +233,10 @@ impl LoadError {
 /// Text from a file as an error may show it: short and without control characters.
 pub(crate) fn quote(text: &str) -> String {
     escape_control(&cap_chars(text, MAX_QUOTE_CHARS))
+}
+
+fn names(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
 }
 
 fn at(offset: Option<u64>) -> String {
@@ -300,10 +352,12 @@ impl CompileError {
         }
     }
 
+    #[cfg(feature = "compile")]
     pub(crate) fn isolation(missing: &str) -> Self {
         Self::Isolation { missing: escape_control(&cap_chars(missing, 1_000)) }
     }
 
+    #[cfg(feature = "compile")]
     pub(crate) fn internal(reason: impl AsRef<str>) -> Self {
         Self::Internal { reason: escape_control(&cap_chars(reason.as_ref(), 1_000)) }
     }

@@ -10,22 +10,26 @@ use crate::layout::check_whole;
 use crate::recognise::recognise;
 use walk::{Walk, walk};
 
+pub use bounds::{BOUNDS, Bound, Counted};
 pub use ceilings::{Capability, Ceiling};
 pub use imports::{ImportGroup, Standing};
 pub use walk::{CoreShape, Producer};
 pub(crate) use walk::{Found, find_sections};
 
+mod bounds;
 mod ceilings;
 mod features;
 mod imports;
 mod nesting;
+mod prescan;
+mod tool;
 mod walk;
 
 /// Bytes of a component that is looked at; as many as [`CompileLimits`](crate::CompileLimits) allows by default.
 pub const MAX_COMPONENT_BYTES: usize = 32 << 20;
 
-/// The interface that makes a component a set of tools, without its version.
-const TOOL_INTERFACE: &str = "hotcell:tool/tools";
+/// Unknown imports that an error names.
+const MAX_UNKNOWN_NAMED: usize = 20;
 
 /// What is known of a component without running it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,6 +44,8 @@ pub struct Inspection {
     pub definitions: Option<Vec<Definition>>,
     /// The version of `hotcell:tool/tools` it exports; none for a plain component.
     pub tool_interface: Option<String>,
+    /// What it does not export of that interface; with one of them it is no set of tools.
+    pub missing_exports: Vec<String>,
     /// What it asks for, by package.
     pub imports: Vec<ImportGroup>,
     /// What it offers: interfaces with their versions, and functions.
@@ -58,9 +64,13 @@ impl Inspection {
     /// Whether the component can be loaded as far as can be told without compiling it.
     ///
     /// # Errors
-    /// [`LoadError::UnsupportedImport`] names the imports that are missing.
+    /// [`LoadError::UnsupportedImport`] names the imports that are missing, [`LoadError::NotATool`] the exports.
     pub fn check(&self) -> Result<(), LoadError> {
-        refuse_unknown(&self.unknown_imports)
+        refuse_unknown(&self.unknown_imports)?;
+        if self.missing_exports.is_empty() {
+            return Ok(());
+        }
+        Err(LoadError::NotATool { missing: self.missing_exports.clone() })
     }
 }
 
@@ -83,7 +93,8 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
         digest: Digest::of(component),
         bytes: component.len() as u64,
         definitions: from_sections(&walk.sections)?,
-        tool_interface: walk.exports.iter().find_map(|export| tool_interface_version(export)),
+        tool_interface: walk.exports.iter().find_map(|export| tool::version(export)).map(str::to_owned),
+        missing_exports: walk.missing,
         ceilings: ceilings::of(&imports),
         unknown_imports: imports::unknown(&imports),
         imports,
@@ -95,7 +106,11 @@ pub fn inspect(component: &[u8]) -> Result<Inspection, LoadError> {
 
 /// Everything that is checked before the compiler sees a component, function bodies included. How large it may be is the
 /// compiler's to say.
-pub(crate) fn check_for_compile(component: &[u8]) -> Result<(), LoadError> {
+///
+/// # Errors
+/// As [`inspect`], and for bodies that are broken and imports that are unknown. A component that is no set of tools
+/// can be compiled.
+pub fn check_for_compile(component: &[u8]) -> Result<(), LoadError> {
     let walk = check(component, walk::Bodies::Validate)?;
     from_sections(&walk.sections)?;
     refuse_unknown(&imports::unknown(&imports::group(&walk.imports)))
@@ -115,13 +130,12 @@ fn check(component: &[u8], bodies: walk::Bodies) -> Result<Walk<'_>, LoadError> 
 }
 
 fn refuse_unknown(unknown: &[String]) -> Result<(), LoadError> {
-    if unknown.is_empty() { Ok(()) } else { Err(LoadError::UnsupportedImport { names: unknown.to_vec() }) }
-}
-
-/// The version, when this is the tool interface in a version that is served here.
-fn tool_interface_version(export: &str) -> Option<String> {
-    let (interface, version) = export.split_once('@')?;
-    (interface == TOOL_INTERFACE && version.starts_with("0.1.")).then(|| version.to_owned())
+    let mut names: Vec<String> = unknown.iter().take(MAX_UNKNOWN_NAMED).cloned().collect();
+    let more = unknown.len() - names.len();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    if names.is_empty() { Ok(()) } else { Err(LoadError::UnsupportedImport { names }) }
 }
 
 #[cfg(test)]

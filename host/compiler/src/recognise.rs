@@ -42,7 +42,7 @@ fn cut_header(bytes: usize) -> LoadError {
 }
 
 fn other(bytes: &[u8]) -> FileKind {
-    const MAGIC: [(&[u8], FileKind); 9] = [
+    const MAGIC: [(&[u8], FileKind); 17] = [
         (b"PK\x03\x04", FileKind::Zip),
         (b"PK\x05\x06", FileKind::Zip),
         (b"\x1f\x8b", FileKind::Gzip),
@@ -51,7 +51,15 @@ fn other(bytes: &[u8]) -> FileKind {
         (b"\x28\xb5\x2f\xfd", FileKind::Archive),
         (b"7z\xbc\xaf\x27\x1c", FileKind::Archive),
         (b"!<arch>\n", FileKind::Archive),
-        (b"MZ", FileKind::NativeProgram),
+        (b"Rar!\x1a\x07", FileKind::Archive),
+        (b"\x04\x22\x4d\x18", FileKind::Archive),
+        (b"MZ", FileKind::WindowsProgram),
+        (b"\xfe\xed\xfa\xce", FileKind::MacProgram),
+        (b"\xfe\xed\xfa\xcf", FileKind::MacProgram),
+        (b"\xce\xfa\xed\xfe", FileKind::MacProgram),
+        (b"\xcf\xfa\xed\xfe", FileKind::MacProgram),
+        (b"\xca\xfe\xba\xbe", FileKind::MacProgram),
+        (b"#!", FileKind::Script),
     ];
     if bytes.starts_with(b"\x7fELF") {
         let (place, wasmtime) = ELF_OS;
@@ -89,9 +97,19 @@ fn text(bytes: &[u8]) -> FileKind {
         || start.starts_with("(;")
     {
         FileKind::WasmText
+    } else if is_page(start) {
+        FileKind::WebPage
+    } else if start.starts_with(['{', '[']) {
+        FileKind::Json
     } else {
         FileKind::Text
     }
+}
+
+fn is_page(text: &str) -> bool {
+    ["<!doctype html", "<html"]
+        .iter()
+        .any(|start| text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start)))
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ impl ComponentError {
             Self::Load { source, .. } => match source {
                 SandboxError::Grant { .. } => "grant",
                 SandboxError::Import { .. } => "unsupported_import",
-                SandboxError::NotATool { .. } => "not_a_tool",
+                SandboxError::NotATool { .. } => "invalid_component",
                 SandboxError::Definitions(_) | SandboxError::BadDefinitions(_) => "invalid_definitions",
                 _ => "does_not_fit",
             },

@@ -60,12 +60,12 @@ impl LoadedComponent {
         }
         let load = |error: wasmtime::Error| SandboxError::Load { reason: format!("{error:#}") };
         let component = component_of(&core.engine, artifact).map_err(load)?;
-        let abi = Abi::find(&component)?;
-        let units = units(&component, core.config.slots)?;
         let instance = core
             .linker
             .instantiate_pre(&component)
             .map_err(|error| SandboxError::Import { reason: format!("{error:#}") })?;
+        let abi = Abi::find(&component)?;
+        let units = units(&component, core.config.slots)?;
         Ok(Self { core: Arc::clone(core), digest: header.source, instance, abi, units })
     }
 

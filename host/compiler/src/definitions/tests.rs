@@ -30,7 +30,7 @@ fn with_section(content: &[u8]) -> Vec<u8> {
 }
 
 fn section_bytes(component: &[u8]) -> Vec<u8> {
-    find_sections(component, SECTION).unwrap().top.first().unwrap().to_vec()
+    find_sections(component, SECTION).unwrap().first.unwrap().to_vec()
 }
 
 fn fault(component: &[u8]) -> DefinitionsError {

@@ -133,7 +133,7 @@ pub(super) fn unknown(groups: &[ImportGroup]) -> Vec<String> {
         Standing::Baseline | Standing::Closed | Standing::Service => false,
         Standing::NotYet | Standing::Unknown => true,
     };
-    groups.iter().filter(lacking).flat_map(ImportGroup::names).collect()
+    groups.iter().filter(lacking).flat_map(ImportGroup::names).map(|name| quote(&name)).collect()
 }
 
 /// Package, interface and version of `package:name/interface@version`.

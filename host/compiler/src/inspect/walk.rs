@@ -6,17 +6,18 @@ use wasmparser::{
     KnownCustom, Parser, Payload, SectionLimited, ValidPayload, Validator,
 };
 
+use super::bounds::Counted;
 use super::features;
 use super::imports::Import;
 use super::nesting;
+use super::prescan::{Prescan, within};
+use super::tool;
 use crate::error::{LoadError, quote};
 
-/// Components and modules nested in each other; more is made to hurt, real ones have three or four.
-const MAX_DEPTH: usize = 32;
-/// Imports or exports at the top level.
-const MAX_NAMES: usize = 1_000;
-/// Entries of the section that says which tools made the file.
+/// Entries of the sections that say which tools made the file; more are not looked at.
 const MAX_PRODUCERS: usize = 64;
+/// Claims that are read to find them; many may say the same.
+const MAX_CLAIMS: usize = 1_000;
 
 /// Whether the bodies of functions are checked as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,8 +59,10 @@ pub struct Producer {
 /// The custom sections of one name.
 #[derive(Debug, Default)]
 pub(crate) struct Found<'a> {
-    /// Those at the top level.
-    pub(crate) top: Vec<&'a [u8]>,
+    /// The first at the top level.
+    pub(crate) first: Option<&'a [u8]>,
+    /// How many there are at the top level.
+    pub(crate) top: usize,
     /// How many there are deeper inside.
     pub(crate) nested: usize,
 }
@@ -71,6 +74,9 @@ pub(super) struct Walk<'a> {
     pub(super) exports: Vec<String>,
     pub(super) core: CoreShape,
     pub(super) producers: Vec<Producer>,
+    claims: usize,
+    /// What it does not export of the interface of tools.
+    pub(super) missing: Vec<String>,
     pub(super) sections: Found<'a>,
 }
 
@@ -81,30 +87,30 @@ pub(super) fn walk<'a>(component: &'a [u8], section: &str, bodies: Bodies) -> Re
     let mut parser = Parser::new(0);
     parser.set_features(features);
     let mut walk = Walk::default();
+    let mut scan = Prescan::new();
     let mut allocations = FuncValidatorAllocations::default();
-    let mut depth = 0_usize;
     for payload in parser.parse_all(component) {
         let payload = payload.map_err(|error| explain(&error))?;
+        scan.count(&payload).map_err(Fault::explain)?;
         if let Payload::ComponentTypeSection(types) = &payload {
             let range = types.range();
             let content = component.get(range.clone()).unwrap_or_default();
-            nesting::check(content, range.start, features).map_err(Fault::explain)?;
+            nesting::check(content, range.start, features, &mut scan).map_err(Fault::explain)?;
         }
         let valid = validator.payload(&payload).map_err(|error| explain(&error))?;
-        if let (Bodies::Validate, ValidPayload::Func(function, body)) = (bodies, valid) {
-            let mut function = function.into_validator(allocations);
-            function.validate(&body).map_err(|error| explain(&error))?;
-            allocations = function.into_allocations();
-        }
-        match &payload {
-            Payload::Version { .. } => depth += 1,
-            Payload::End(_) => depth = depth.saturating_sub(1),
+        match valid {
+            ValidPayload::Func(function, body) if bodies == Bodies::Validate => {
+                let mut function = function.into_validator(allocations);
+                function.validate(&body).map_err(|error| explain(&error))?;
+                allocations = function.into_allocations();
+            }
+            // The last to end is the component itself.
+            ValidPayload::End(types) if scan.depth() == 0 => {
+                walk.missing = tool::missing(&types, &walk.exports)
+            }
             _ => {}
         }
-        if depth > MAX_DEPTH {
-            return Err(Fault::TooDeep { what: "components and modules", limit: MAX_DEPTH }.explain());
-        }
-        walk.note(&payload, depth, section).map_err(Fault::explain)?;
+        walk.note(&payload, scan.depth(), section).map_err(Fault::explain)?;
     }
     Ok(walk)
 }
@@ -115,7 +121,10 @@ pub(crate) fn find_sections<'a>(component: &'a [u8], section: &str) -> Result<Fo
     let mut depth = 0_usize;
     for payload in Parser::new(0).parse_all(component) {
         match payload.map_err(|error| explain(&error))? {
-            Payload::Version { .. } => depth += 1,
+            Payload::Version { range, .. } => {
+                depth += 1;
+                within(Counted::Nesting, depth as u64, range.start).map_err(Fault::explain)?;
+            }
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::CustomSection(custom) if custom.name() == section => found.add(&custom, depth),
             _ => {}
@@ -127,7 +136,8 @@ pub(crate) fn find_sections<'a>(component: &'a [u8], section: &str) -> Result<Fo
 impl<'a> Found<'a> {
     fn add(&mut self, custom: &CustomSectionReader<'a>, depth: usize) {
         if depth == 1 {
-            self.top.push(custom.data());
+            self.first.get_or_insert(custom.data());
+            self.top += 1;
         } else {
             self.nested += 1;
         }
@@ -138,8 +148,7 @@ impl<'a> Found<'a> {
 #[derive(Debug)]
 pub(super) enum Fault {
     Parser(wasmparser::Error),
-    TooMany(&'static str),
-    TooDeep { what: &'static str, limit: usize },
+    TooMany { counted: Counted, found: u64, offset: usize },
 }
 
 impl From<wasmparser::Error> for Fault {
@@ -152,10 +161,9 @@ impl Fault {
     fn explain(self) -> LoadError {
         match self {
             Self::Parser(error) => explain(&error),
-            Self::TooDeep { what, limit } => {
-                LoadError::invalid(&format!("{what} are nested more than {limit} deep"), None)
+            Self::TooMany { counted, found, offset } => {
+                LoadError::TooMany { counted, found, limit: counted.bound().limit, offset: offset as u64 }
             }
-            Self::TooMany(what) => LoadError::invalid(&format!("it has more than {MAX_NAMES} {what}"), None),
         }
     }
 }
@@ -194,11 +202,9 @@ impl<'a> Walk<'a> {
                     let is_instance = matches!(import.ty, ComponentTypeRef::Instance(_));
                     self.imports.push(Import { name: import.name.name.to_owned(), is_instance });
                 }
-                within(self.imports.len(), "imports")?;
             }
             Payload::ComponentExportSection(exports) if top => {
                 self.exports.extend(each(exports)?.iter().map(export_name));
-                within(self.exports.len(), "exports")?;
             }
             Payload::CustomSection(custom) if custom.name() == section => self.sections.add(custom, depth),
             Payload::CustomSection(custom) => self.note_producers(custom),
@@ -214,8 +220,12 @@ impl<'a> Walk<'a> {
         };
         for field in fields.into_iter().flatten() {
             for value in field.values.into_iter().flatten() {
+                if self.claims >= MAX_CLAIMS {
+                    return;
+                }
+                self.claims += 1;
                 let producer = Producer {
-                    field: field.name.to_owned(),
+                    field: quote(field.name),
                     name: quote(value.name),
                     version: quote(value.version),
                 };
@@ -229,10 +239,6 @@ impl<'a> Walk<'a> {
 
 fn each<'a, T: FromReader<'a>>(section: &SectionLimited<'a, T>) -> Result<Vec<T>, wasmparser::Error> {
     section.clone().into_iter().collect()
-}
-
-fn within(count: usize, what: &'static str) -> Result<(), Fault> {
-    if count > MAX_NAMES { Err(Fault::TooMany(what)) } else { Ok(()) }
 }
 
 fn add(count: &mut u32, more: usize) {

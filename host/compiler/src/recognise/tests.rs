@@ -13,12 +13,19 @@ fn each_kind_of_file_is_named() {
     check(b"\x7fELF\x02\x01\x01\xc8rest", FileKind::Precompiled);
     check(b"\x7fELF\x02\x01\x01\0rest", FileKind::NativeProgram);
     check(b"\x7fELF", FileKind::NativeProgram);
-    check(b"MZ\x90\0", FileKind::NativeProgram);
+    check(b"MZ\x90\0", FileKind::WindowsProgram);
+    check(b"\xcf\xfa\xed\xfe\x07\0\0\x01", FileKind::MacProgram);
+    check(b"#!/bin/sh\n", FileKind::Script);
+    check(b"\n <!DOCTYPE HTML><title>404</title>", FileKind::WebPage);
+    check(b"<html lang=en>", FileKind::WebPage);
     check(b"PK\x03\x04....", FileKind::Zip);
     check(b"\x1f\x8b\x08\0", FileKind::Gzip);
-    check(b"\x28\xb5\x2f\xfd..", FileKind::Archive);
+    for archive in [&b"\x28\xb5\x2f\xfd.."[..], b"\xfd7zXZ\0", b"BZh9", b"7z\xbc\xaf\x27\x1c", b"!<arch>\n"] {
+        check(archive, FileKind::Archive);
+    }
     check(&[&[0_u8; 257], b"ustar\0".as_slice()].concat(), FileKind::Archive);
-    check(b"{\"hello\": 1}", FileKind::Text);
+    check(b"{\"hello\": 1}", FileKind::Json);
+    check(b"hello", FileKind::Text);
     check("ünïcode text".as_bytes(), FileKind::Text);
     check(b"\xff\xfe\xfd", FileKind::Unknown);
     check(b"text\0with a null", FileKind::Unknown);

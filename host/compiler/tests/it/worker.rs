@@ -85,7 +85,7 @@ fn a_component_above_the_size_limit_starts_no_process() {
 fn a_component_that_needs_too_much_memory_to_compile_is_stopped() {
     let world = World::new();
     let limits = CompileLimits { address_space_bytes: 768 << 20, ..CompileLimits::default() };
-    let error = world.compiler(limits).compile(&many_ifs(20_000, 2_000)).unwrap_err();
+    let error = world.compiler(limits).compile(&many_ifs(16_000, 1_000)).unwrap_err();
     assert_eq!(error.code(), "compile_limit", "{error}");
     world.check_clean();
 }
@@ -94,7 +94,7 @@ fn a_component_that_needs_too_much_memory_to_compile_is_stopped() {
 fn a_component_that_needs_too_much_processor_time_is_stopped() {
     let world = World::new();
     let limits = CompileLimits { cpu_time: Duration::from_secs(1), ..CompileLimits::default() };
-    let error = world.compiler(limits).compile(&many_ifs(20_000, 1_000)).unwrap_err();
+    let error = world.compiler(limits).compile(&many_ifs(16_000, 1_000)).unwrap_err();
     assert_eq!(error, CompileError::Limit { reason: "it used 1 s of processor time".into() });
     world.check_clean();
 }
@@ -104,7 +104,7 @@ fn a_component_that_takes_too_long_is_stopped_on_time() {
     let world = World::new();
     let limit = Duration::from_millis(300);
     let limits = CompileLimits { wall_time: limit, ..CompileLimits::default() };
-    let bomb = many_ifs(20_000, 1_000);
+    let bomb = many_ifs(16_000, 1_000);
     let start = Instant::now();
     let error = world.compiler(limits).compile(&bomb).unwrap_err();
     assert_eq!(error, CompileError::Timeout { limit });
