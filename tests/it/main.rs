@@ -12,6 +12,8 @@ mod cli_run;
 mod cli_tool_call;
 mod docs;
 mod docs_json;
+mod loading_bytes;
+mod loading_bytes_large;
 mod loading_cache;
 mod loading_cache_writers;
 mod loading_prepared;

@@ -7,5 +7,7 @@ pub mod command;
 pub mod generated;
 pub mod guest;
 pub mod health;
+pub mod sections;
 pub mod services;
+pub mod untouched;
 pub mod wat_tool;
