@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Test(TestOptions),
     /// Run benches; no names means all.
     Bench { names: Vec<String>, args: Vec<String> },
+    /// Feed hostile bytes to fuzz targets for so many seconds each; no names means all.
+    Fuzz { names: Vec<String>, seconds: u64 },
 }
 
 /// What `cargo xtask test` runs.
@@ -60,8 +62,9 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command> {
         "demo" => named(Topic::Demo, rest, demo),
         "test" => named(Topic::Test, rest, test),
         "bench" => named(Topic::Bench, rest, bench),
+        "fuzz" => named(Topic::Fuzz, rest, fuzz),
         other => bail!(
-            "unknown command `{other}`: expected tools, demo, test, bench or help\n  \
+            "unknown command `{other}`: expected tools, demo, test, bench, fuzz or help\n  \
              help: `cargo xtask help` shows what each does"
         ),
     }
@@ -84,7 +87,8 @@ fn help_topic(rest: &[String]) -> Result<Command> {
             "demo" => Topic::Demo,
             "test" => Topic::Test,
             "bench" => Topic::Bench,
-            other => bail!("no help about `{other}`: expected tools, demo, test or bench"),
+            "fuzz" => Topic::Fuzz,
+            other => bail!("no help about `{other}`: expected tools, demo, test, bench or fuzz"),
         },
         more => bail!("`help` takes one command, found {}: `{}`", more.len(), more.join(" ")),
     };
@@ -134,6 +138,25 @@ fn bench(rest: &[String]) -> Result<Command> {
         );
     }
     Ok(Command::Bench { names: ours.to_vec(), args })
+}
+
+fn fuzz(rest: &[String]) -> Result<Command> {
+    let (mut names, mut seconds) = (Vec::new(), crate::fuzz::SECONDS);
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--seconds" => {
+                let number = words.next().and_then(|number| number.parse().ok()).filter(|number| *number > 0);
+                seconds =
+                    number.ok_or_else(|| anyhow!("`--seconds` needs a number above zero, such as 60"))?;
+            }
+            option if option.starts_with('-') => {
+                bail!("`cargo xtask fuzz` has no option `{option}`: expected --seconds N or names of targets")
+            }
+            name => names.push(name.to_owned()),
+        }
+    }
+    Ok(Command::Fuzz { names, seconds })
 }
 
 /// The words before and after the first `--`.

@@ -49,6 +49,16 @@ pub(crate) fn guests(layout: &Layout, subcommand: &str, workspace: &std::path::P
     command
 }
 
+/// A cargo command for the fuzz targets. Flags from outside would replace those in the configuration of their folder.
+pub(crate) fn fuzz(layout: &Layout, subcommand: &str) -> Command {
+    let mut command = host(layout, subcommand);
+    command.current_dir(layout.fuzz()).env("CARGO_TARGET_DIR", layout.fuzz_target());
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"] {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// Gives a command the environment that guests are built in.
 pub(crate) fn for_guests(command: &mut Command, layout: &Layout) {
     command.env("CARGO_TARGET_DIR", layout.guest_target());

@@ -13,6 +13,8 @@ pub(crate) enum Topic {
     Test,
     /// `cargo xtask bench`.
     Bench,
+    /// `cargo xtask fuzz`.
+    Fuzz,
 }
 
 /// The help text about a topic.
@@ -23,6 +25,7 @@ pub(crate) fn text(topic: Topic) -> &'static str {
         Topic::Demo => DEMO,
         Topic::Test => TEST,
         Topic::Bench => BENCH,
+        Topic::Fuzz => FUZZ,
     }
 }
 
@@ -36,6 +39,7 @@ Commands:
   test    check everything: format, lints, unit, doc, end-to-end and hostile tests
   tools   build the host and every guest component
   bench   run the benches
+  fuzz    feed hostile bytes to what reads components
   help    show this text, or the help of one command
 
 Examples:
@@ -79,7 +83,8 @@ Checks everything that CI checks and prints `N passed, N failed` as the last lin
 Usage: cargo xtask test [--fast] [FILTER]... [-- ARGS]
 
 Steps: format, clippy with warnings as errors, the components, all tests of the
-workspace (unit, doc, tidy, guest SDK, end to end, hostile), then the example tools' own tests.
+workspace (unit, doc, tidy, guest SDK, end to end, hostile), the example tools' own tests and
+60 seconds of each fuzz target.
 A step without tests of its own counts as one.
 
 Options:
@@ -105,13 +110,31 @@ Examples:
   cargo xtask bench call -- --json
 ";
 
+const FUZZ: &str = "\
+Feeds bytes that nobody would write to what reads components, and keeps what makes it fail.
+
+Usage: cargo xtask fuzz [TARGET]... [--seconds N]
+
+TARGET is a file of fuzz/targets/; without one, all are fed, one after the other.
+Each begins with the inputs in fuzz/corpus/TARGET; new ones that reach other code stay in
+target/fuzz/found/TARGET. An input that fails is kept in target/fuzz/crashes/TARGET and named.
+Needs a C++ compiler, for libFuzzer.
+
+Options:
+  --seconds N    how long each target is fed; 60 when not given
+
+Examples:
+  cargo xtask fuzz
+  cargo xtask fuzz inspect --seconds 600
+";
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_help_text_has_a_usage_line_and_examples_that_parse() {
-        for topic in [Topic::Overview, Topic::Tools, Topic::Demo, Topic::Test, Topic::Bench] {
+        for topic in [Topic::Overview, Topic::Tools, Topic::Demo, Topic::Test, Topic::Bench, Topic::Fuzz] {
             let text = text(topic);
             assert!(text.contains("Usage: cargo xtask"), "{text}");
             let (_, examples) = text.split_once("Examples:\n").expect("each text ends with examples");

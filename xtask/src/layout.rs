@@ -79,6 +79,16 @@ impl Layout {
         self.tools().join("tests")
     }
 
+    /// The workspace of the fuzz targets.
+    pub(crate) fn fuzz(&self) -> PathBuf {
+        self.root.join("fuzz")
+    }
+
+    /// Where fuzz targets are built and keep what they find.
+    pub(crate) fn fuzz_target(&self) -> PathBuf {
+        self.target.join("fuzz")
+    }
+
     /// The example tools, sorted by name; these go into the demo.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ mod bench;
 mod cargo;
 mod console;
 mod demo;
+mod fuzz;
 mod help;
 mod layout;
 mod process;
@@ -58,5 +59,6 @@ fn run(command: Command, console: &Console) -> Result<ExitCode> {
         Command::Demo { args } => demo::run(&layout, console, &args),
         Command::Test(options) => test::run(&layout, console, &options),
         Command::Bench { names, args } => bench::run(&layout, console, &names, &args),
+        Command::Fuzz { names, seconds } => fuzz::run(&layout, console, &names, seconds),
     }
 }

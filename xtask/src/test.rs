@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use crate::arguments::{Scope, TestOptions};
 use crate::cargo;
 use crate::console::Console;
+use crate::fuzz;
 use crate::layout::Layout;
 use crate::process;
 use crate::tools;
@@ -31,7 +32,7 @@ pub(crate) fn run(layout: &Layout, console: &Console, options: &TestOptions) -> 
     let mut report = Report::new(console);
     // With a filter somebody waits for one test; the formatting of the rest is not the question.
     if options.filters.is_empty() {
-        for workspace in std::iter::once(&layout.root).chain(&workspaces) {
+        for workspace in [&layout.root, &layout.fuzz()].into_iter().chain(&workspaces) {
             report.check(&named("format", layout, workspace), || format(layout, workspace));
         }
         report.check("clippy", || clippy(layout, options.scope));
@@ -43,6 +44,9 @@ pub(crate) fn run(layout: &Layout, console: &Console, options: &TestOptions) -> 
                 report.check(&named("clippy", layout, workspace), || clippy_guests(layout, workspace));
             }
             everything(layout, console, options, &mut report);
+            if options.filters.is_empty() {
+                report.check("fuzz", || fuzz::run(layout, console, &[], fuzz::SECONDS).map(drop));
+            }
             for workspace in &workspaces {
                 let name = named("tests", layout, workspace);
                 report.tests(&name, || {

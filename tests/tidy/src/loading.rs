@@ -32,6 +32,32 @@ pub fn violations(sources: &[Source]) -> Vec<String> {
     found
 }
 
+/// The functions inside of the sandbox whose shipped code loads compiled code, as `path: function`, each once.
+///
+/// There is one, right after the check that the artifact is ours; a second would need a check of its own.
+#[must_use]
+pub fn places(sources: &[Source]) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in sources.iter().filter(|source| source.path.starts_with(HOME)) {
+        let tokens = source.shipped();
+        for (at, token) in tokens.iter().enumerate() {
+            let word = token.word().unwrap_or_default();
+            if UNMISTAKABLE.contains(&word) || (word == "deserialize" && loads(&tokens, at)) {
+                found.push(format!("{}: {}", source.path, function_around(&tokens, at)));
+            }
+        }
+    }
+    found.dedup();
+    found
+}
+
+/// The name after the last `fn` before this token.
+fn function_around(tokens: &[Token], at: usize) -> &str {
+    let before = tokens.get(..at).unwrap_or_default();
+    let begin = before.iter().rposition(|token| token.word() == Some("fn"));
+    begin.and_then(|begin| before.get(begin + 1)).and_then(Token::word).unwrap_or("no function")
+}
+
 fn loads(tokens: &[Token], at: usize) -> bool {
     let after =
         |pattern: &[&str]| at.checked_sub(pattern.len()).is_some_and(|at| matches_at(tokens, at, pattern));
@@ -62,6 +88,15 @@ mod tests {
             assert_eq!(found("host/compiler/src/cache.rs", text), 1, "{text}");
             assert_eq!(found("host/sandbox/src/load.rs", text), 0, "{text}");
         }
+    }
+
+    #[test]
+    fn each_place_that_loads_compiled_code_is_counted() {
+        let text = "fn f() { Component::deserialize(&e, b); }\nfn g() { C::deserialize_file(&e, p) }";
+        let sources = [Source::parse("host/sandbox/src/x.rs", text).unwrap()];
+        assert_eq!(places(&sources), ["host/sandbox/src/x.rs: f", "host/sandbox/src/x.rs: g"]);
+        let elsewhere = [Source::parse("host/core/src/x.rs", text).unwrap()];
+        assert_eq!(places(&elsewhere), [] as [String; 0]);
     }
 
     #[test]

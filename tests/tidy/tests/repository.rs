@@ -117,6 +117,11 @@ fn unsafe_code_is_listed_with_a_decision_note_and_explained() {
 #[test]
 fn compiled_code_is_loaded_only_in_the_sandbox() {
     hold("loading:", &loading::violations(&sources()));
+    assert_eq!(
+        loading::places(&sources()),
+        ["host/sandbox/src/component.rs: component_of"],
+        "there is one door"
+    );
 }
 
 #[test]

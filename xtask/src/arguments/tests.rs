@@ -73,7 +73,7 @@ fn bench_reads_names_and_the_arguments_of_the_benches() {
 
 #[test]
 fn an_unknown_word_is_refused_with_the_known_ones() {
-    refused("tset", "unknown command `tset`: expected tools, demo, test, bench or help");
+    refused("tset", "unknown command `tset`: expected tools, demo, test, bench, fuzz or help");
     refused("help tset", "no help about `tset`");
     refused("help test bench", "takes one command, found 2");
 }
@@ -86,4 +86,14 @@ fn an_argument_that_is_not_text_is_refused() {
     let bad = OsString::from_vec(vec![0x66, 0xff]);
     let message = format!("{:#}", parse([bad].into_iter()).unwrap_err());
     assert!(message.contains("not valid UTF-8"), "{message}");
+}
+
+#[test]
+fn fuzz_takes_names_and_a_time() {
+    check("fuzz", &Command::Fuzz { names: Vec::new(), seconds: 60 });
+    check("fuzz inspect --seconds 5", &Command::Fuzz { names: words("inspect"), seconds: 5 });
+    check("fuzz --help", &Command::Help(Topic::Fuzz));
+    refused("fuzz --seconds", "needs a number above zero");
+    refused("fuzz --seconds 0", "needs a number above zero");
+    refused("fuzz --minutes 1", "no option `--minutes`");
 }
