@@ -80,7 +80,7 @@ impl Prescan {
 
     fn core_section(&mut self, section: &Payload<'_>) -> Result<(), Fault> {
         match section {
-            Payload::TypeSection(types) => self.all(Counted::Types, types),
+            Payload::TypeSection(types) => self.types(types),
             Payload::ImportSection(imports) => {
                 within(Counted::CoreImports, imports.count().into(), imports.range().start)?;
                 for import in imports.clone().into_imports_with_offsets() {
@@ -164,8 +164,8 @@ impl Prescan {
                 }
                 Ok(())
             }
-            Payload::CoreTypeSection(types) => self.all(Counted::Types, types),
-            Payload::ComponentTypeSection(types) => self.all(Counted::Types, types),
+            Payload::CoreTypeSection(types) => self.types(types),
+            Payload::ComponentTypeSection(types) => self.types(types),
             Payload::ComponentAliasSection(aliases) => self.all(Counted::Aliases, aliases),
             Payload::ComponentCanonicalSection(functions) => self.all(Counted::CanonicalFunctions, functions),
             Payload::ComponentImportSection(imports) => {
@@ -190,6 +190,13 @@ impl Prescan {
             // Modules and components are counted when they are entered; what is unknown the validator refuses.
             _ => Ok(()),
         }
+    }
+
+    /// What is declared inside of the types is counted where their nesting is checked.
+    fn types<T>(&mut self, types: &SectionLimited<'_, T>) -> Result<(), Fault> {
+        let range = types.range();
+        self.add(Counted::TypeBytes, range.len() as u64, range.start)?;
+        self.all(Counted::Types, types)
     }
 
     fn custom(&mut self, custom: &CustomSectionReader<'_>) -> Result<(), Fault> {

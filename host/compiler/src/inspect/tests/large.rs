@@ -42,6 +42,34 @@ fn unfolding(levels: usize) -> Vec<u8> {
     component(&text)
 }
 
+/// A component with a module of this many functions, all with this body; as text it would take a gigabyte.
+fn bodies(count: usize, body: &[u8]) -> Vec<u8> {
+    let functions = [number(count), vec![0; count]].concat();
+    let code = [number(count), [number(body.len()), body.to_vec()].concat().repeat(count)].concat();
+    let module = [
+        b"\0asm\x01\0\0\0".to_vec(),
+        section(1, &[1, 0x60, 0, 0]),
+        section(3, &functions),
+        section(10, &code),
+    ];
+    [b"\0asm\x0d\0\x01\0".to_vec(), section(1, &module.concat())].concat()
+}
+
+fn section(id: u8, content: &[u8]) -> Vec<u8> {
+    [vec![id], number(content.len()), content.to_vec()].concat()
+}
+
+/// A number as the format writes it.
+fn number(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push(u8::try_from(number & 0x7f).unwrap() | 0x80);
+        number >>= 7;
+    }
+    bytes.push(u8::try_from(number).unwrap());
+    bytes
+}
+
 /// Just below the bounds.
 pub(super) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
     vec![
@@ -62,6 +90,7 @@ pub(super) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Just above them.
 pub(super) fn refused() -> Vec<(Counted, Vec<u8>)> {
+    let fields = numbered(300, |n| format!("(field \"f{n}\" u8)"));
     let exports = numbered(1_001, |n| format!("(export \"e{n}\" (func $f))"));
     vec![
         (Counted::Functions, module(&many(300_001, "(func)"))),
@@ -71,9 +100,10 @@ pub(super) fn refused() -> Vec<(Counted, Vec<u8>)> {
         (Counted::Modules, component(&many(501, "(core module)"))),
         (Counted::UnfoldedInstances, unfolding(5)),
         (Counted::Types, component(&many(100_001, "(type u8)"))),
+        (Counted::TypeBytes, component(&many(1_500, &format!("(type (record {fields}))")))),
         (Counted::FunctionBytes, module(&format!("(func {})", many(7_340_033, "nop ")))),
         (Counted::FunctionLocals, module(&format!("(func (local{}))", many(50_001, " i32")))),
-        (Counted::AllLocals, module(&many(201, &format!("(func (local{}))", many(50_000, " i32"))))),
+        (Counted::AllLocals, bodies(201, &[1, 0xd0, 0x86, 0x03, 0x7f, 0x0b])),
         (Counted::Crossings, crossing(2_000, 20_000)),
         (Counted::CoreImports, module(&many(50_001, "(import \"a\" \"b\" (func))"))),
         (
