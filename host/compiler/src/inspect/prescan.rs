@@ -4,8 +4,8 @@
 //! read or allocated for them; the work is linear in the file, and nothing here calls itself.
 
 use wasmparser::{
-    ComponentInstance, CustomSectionReader, ElementItems, Encoding, FunctionBody, MemoryType, Payload,
-    SectionLimited, TypeRef,
+    ComponentInstance, ComponentTypeRef, CustomSectionReader, ElementItems, Encoding, FunctionBody, Instance,
+    MemoryType, Payload, SectionLimited, TypeRef,
 };
 
 use super::bounds::{BOUNDS, Counted};
@@ -22,6 +22,8 @@ pub(super) struct Prescan {
     open: Vec<Scope>,
     /// The most instances that one of the components so far is, when all it instantiates is unfolded.
     largest: u64,
+    /// Bytes of the imports of one module, the most so far.
+    most_imports: u64,
     crossings: Crossings,
 }
 
@@ -33,7 +35,13 @@ struct Scope {
 
 impl Prescan {
     pub(super) fn new() -> Self {
-        Self { totals: [0; BOUNDS.len()], open: Vec::new(), largest: 1, crossings: Crossings::default() }
+        Self {
+            totals: [0; BOUNDS.len()],
+            open: Vec::new(),
+            largest: 1,
+            most_imports: 0,
+            crossings: Crossings::default(),
+        }
     }
 
     /// How many components and modules are open: one at the top level.
@@ -83,6 +91,7 @@ impl Prescan {
             Payload::TypeSection(types) => self.types(types),
             Payload::ImportSection(imports) => {
                 within(Counted::CoreImports, imports.count().into(), imports.range().start)?;
+                self.most_imports = self.most_imports.max(imports.range().len() as u64);
                 for import in imports.clone().into_imports_with_offsets() {
                     let (offset, import) = import?;
                     self.add(Counted::CoreImports, 1, offset)?;
@@ -150,14 +159,24 @@ impl Prescan {
         match section {
             Payload::InstanceSection(instances) => {
                 self.all(Counted::Instances, instances)?;
-                self.unfold(instances.count().into(), instances.range().start)
+                self.unfold(instances.count().into(), instances.range().start)?;
+                for instance in instances.clone().into_iter_with_offsets() {
+                    let (offset, instance) = instance?;
+                    if let Instance::Instantiate { .. } = instance {
+                        self.add(Counted::Comparisons, self.most_imports, offset)?;
+                    }
+                }
+                Ok(())
             }
             Payload::ComponentInstanceSection(instances) => {
                 self.all(Counted::Instances, instances)?;
                 for instance in instances.clone().into_iter_with_offsets() {
                     let (offset, instance) = instance?;
                     let unfolded = match instance {
-                        ComponentInstance::Instantiate { .. } => self.largest,
+                        ComponentInstance::Instantiate { .. } => {
+                            self.compare_types(offset)?;
+                            self.largest
+                        }
                         ComponentInstance::FromExports(_) => 1,
                     };
                     self.unfold(unfolded, offset)?;
@@ -183,6 +202,9 @@ impl Prescan {
                 for export in exports.clone().into_iter_with_offsets() {
                     let (offset, export) = export?;
                     self.name(export.name.name, offset)?;
+                    if let Some(ComponentTypeRef::Instance(_) | ComponentTypeRef::Component(_)) = export.ty {
+                        self.compare_types(offset)?;
+                    }
                 }
                 Ok(())
             }
@@ -225,6 +247,12 @@ impl Prescan {
         within(Counted::FunctionLocals, locals, offset)?;
         self.add(Counted::AllLocals, locals, offset)?;
         within(Counted::Crossings, self.crossings.measure(body)?, offset)
+    }
+
+    /// Something is compared with its type, which may be any of those so far.
+    fn compare_types(&mut self, offset: usize) -> Result<(), Fault> {
+        let bytes = self.totals.get(Counted::TypeBytes as usize).copied().unwrap_or_default();
+        self.add(Counted::Comparisons, bytes, offset)
     }
 
     /// Adds instances to the component that is open.

@@ -70,6 +70,15 @@ fn number(mut number: usize) -> Vec<u8> {
     bytes
 }
 
+/// Instances of a component whose imports are many.
+fn comparing(imports: usize, instances: usize) -> Vec<u8> {
+    let exports = numbered(imports, |n| format!("(export \"e{n}\" (func))"));
+    let made = many(instances, "(instance (instantiate $c (with \"x\" (instance $i))))");
+    component(&format!(
+        "(import \"a:b/i\" (instance $i {exports})) (component $c (import \"x\" (instance {exports}))) {made}"
+    ))
+}
+
 /// Just below the bounds.
 pub(super) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
     vec![
@@ -99,6 +108,7 @@ pub(super) fn refused() -> Vec<(Counted, Vec<u8>)> {
         (Counted::Components, component(&many(1_001, "(component)"))),
         (Counted::Modules, component(&many(501, "(core module)"))),
         (Counted::UnfoldedInstances, unfolding(5)),
+        (Counted::Comparisons, comparing(10_000, 300)),
         (Counted::Types, component(&many(100_001, "(type u8)"))),
         (Counted::TypeBytes, component(&many(1_500, &format!("(type (record {fields}))")))),
         (Counted::FunctionBytes, module(&format!("(func {})", many(7_340_033, "nop ")))),
