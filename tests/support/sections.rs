@@ -18,6 +18,29 @@ pub fn boundaries(component: &[u8]) -> Vec<usize> {
     places
 }
 
+/// Where the trailing custom sections of a component begin: what is in front of them is a whole component too.
+///
+/// # Panics
+/// As [`boundaries`].
+#[must_use]
+pub fn end_of_code(component: &[u8]) -> usize {
+    let places = boundaries(component);
+    let is_custom = |place: &usize| component.get(*place).is_none_or(|id| *id == 0);
+    *places.iter().rev().take_while(|place| is_custom(place)).last().expect("the end is one of them")
+}
+
+/// Components inside of each other, without anything else; the text form cannot be written so deep.
+#[must_use]
+pub fn nested(levels: usize) -> Vec<u8> {
+    let header = b"\0asm\x0d\0\x01\0".to_vec();
+    let mut component = header.clone();
+    for _ in 0..levels {
+        let length = encoded(component.len());
+        component = [header.clone(), vec![4], length, component].concat();
+    }
+    component
+}
+
 /// A component of one custom section with so many zeros inside.
 #[must_use]
 pub fn custom_section_of(bytes: usize) -> Vec<u8> {

@@ -106,7 +106,7 @@ pub(super) fn walk<'a>(component: &'a [u8], section: &str, bodies: Bodies) -> Re
             }
             // The last to end is the component itself.
             ValidPayload::End(types) if scan.depth() == 0 => {
-                walk.missing = tool::missing(&types, &walk.exports)
+                walk.missing = tool::missing(&types, &walk.exports);
             }
             _ => {}
         }
