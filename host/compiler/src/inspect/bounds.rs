@@ -160,7 +160,7 @@ pub const BOUNDS: [Bound; 35] = [
     row(Counted::DataSegments, 20_000, "data segments", "a compiler panic above 32,767, and a copy for each"),
     row(Counted::ElementSegments, 20_000, "element segments", "a copy for each at every instantiation"),
     row(Counted::SegmentElements, 1_000_000, "elements in segments", "the same in few large segments"),
-    row(Counted::Aliases, 100_000, "aliases", "chains of names for one thing"),
+    row(Counted::Aliases, 50_000, "aliases", "chains of names for one thing"),
     row(Counted::CanonicalFunctions, 20_000, "canonical functions", "an adapter that is compiled for each"),
 ];
 

@@ -88,7 +88,7 @@ pub(super) fn accepted() -> Vec<(&'static str, Vec<u8>)> {
         ("imports", module(&numbered(49_000, |n| format!("(import \"a\" \"{n}\" (func))")))),
         (
             "aliases",
-            component(&format!("(type u8) (component {})", many(90_000, "(alias outer 1 0 (type))"))),
+            component(&format!("(type u8) (component {})", many(49_000, "(alias outer 1 0 (type))"))),
         ),
         ("types", component(&many(90_000, "(type (func (param \"a\" string) (result string)))"))),
         ("one large body", module(&format!("(func {})", many(3_600_000, "nop ")))),
@@ -143,7 +143,7 @@ pub(super) fn refused() -> Vec<(Counted, Vec<u8>)> {
         (Counted::SegmentElements, module(&format!("(func $f) (elem func {})", many(1_000_001, "$f ")))),
         (
             Counted::Aliases,
-            component(&format!("(type u8) (component {})", many(100_001, "(alias outer 1 0 (type))"))),
+            component(&format!("(type u8) (component {})", many(50_001, "(alias outer 1 0 (type))"))),
         ),
     ]
 }
