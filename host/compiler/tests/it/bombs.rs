@@ -41,6 +41,11 @@ fn a_function_of_four_hundred_thousand_statements_is_stopped() {
 }
 
 #[test]
-fn nine_hundred_thousand_functions_are_stopped() {
-    check_is_stopped(&many_functions(900_000));
+fn as_many_functions_as_are_accepted_are_stopped_and_three_times_as_many_are_refused() {
+    // One more function is in the component around them.
+    check_is_stopped(&many_functions(299_999));
+    let world = World::new();
+    let error = world.compiler(limits()).compile(&many_functions(900_000)).unwrap_err();
+    assert_eq!(error.code(), "invalid_component", "{error}");
+    world.check_clean();
 }
