@@ -261,6 +261,7 @@ pub(crate) enum Policy {
     /// Say why a call would run, ask or not run, and which line decides.
     Explain(PolicyExplain),
     /// Print the JSON Schema of policy files, for editors.
+    #[command(after_help = "Examples:\n  hotcell policy schema > policy.schema.json")]
     Schema,
 }
 

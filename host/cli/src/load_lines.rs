@@ -95,7 +95,7 @@ mod tests {
         let compiling = |millis| LoadProgress::Compiling { since: Duration::from_millis(millis) };
         check("notes", compiling(0), None);
         check("notes", compiling(299), None);
-        check("notes", compiling(1_270), Some("compiling `notes`, once for this machine: 1.2s"));
+        check("notes", compiling(1_270), Some("compiling `notes`, once for this machine: 1.20 s"));
         let queued = LoadProgress::Queued { place: 2, of: 3 };
         check("notes", queued, Some("`notes` waits to be compiled: place 2 of 3"));
         check("\x1b[2Jx", queued, Some("`\\u{1b}[2Jx` waits to be compiled: place 2 of 3"));
