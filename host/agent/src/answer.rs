@@ -6,6 +6,7 @@ use hotcell_core::call::CallReport;
 use hotcell_core::content::Block;
 use serde::{Deserialize, Serialize};
 
+use crate::oversized::Shaped;
 use crate::shape;
 
 /// The end of one call: what the model reads, and the whole report behind it.
@@ -20,6 +21,9 @@ pub struct Answer {
     pub structured_beside: bool,
     /// How the call ended and what it used.
     pub report: Arc<CallReport>,
+    /// What went wrong while the result was shaped: it was cut because it could not be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Arc<str>>,
 }
 
 impl Answer {
@@ -30,6 +34,17 @@ impl Answer {
             text: shape::text(&report, max_chars).into(),
             structured_beside: shape::structured_beside(&report, max_chars),
             report: Arc::new(report),
+            warning: None,
+        }
+    }
+
+    /// What was shaped elsewhere; the text is within the limit already.
+    pub(crate) fn shaped(report: CallReport, shaped: Shaped, max_chars: usize) -> Self {
+        Self {
+            text: shaped.text.into(),
+            structured_beside: shape::structured_beside(&report, max_chars),
+            report: Arc::new(report),
+            warning: shaped.warning.map(Into::into),
         }
     }
 

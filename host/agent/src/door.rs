@@ -19,6 +19,7 @@ use hotcell_core::call::Caller;
 use hotcell_core::ids::{CallId, IdempotencyKey};
 use hotcell_core::limits::Limits;
 use hotcell_core::outcome::Outcome;
+use hotcell_core::results::KeptResults;
 use hotcell_core::services::Progress;
 use hotcell_core::tool::ProgressSink;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +37,7 @@ pub struct Door {
     tools: Arc<ToolSet>,
     limits: Arc<Limits>,
     clock: Arc<dyn Clock>,
+    results: Option<KeptResults>,
 }
 
 /// One call that somebody wants to make.
@@ -141,7 +143,14 @@ impl Door {
     /// A door to these tools.
     #[must_use]
     pub fn new(tools: Arc<ToolSet>, limits: Arc<Limits>, clock: Arc<dyn Clock>) -> Self {
-        Self { tools, limits, clock }
+        Self { tools, limits, clock, results: None }
+    }
+
+    /// The same door, which keeps results that are too large for the model instead of cutting them.
+    #[must_use]
+    pub fn keep_results(mut self, results: KeptResults) -> Self {
+        self.results = Some(results);
+        self
     }
 
     /// The whole way of one call outside of a run: decide, ask when it must be, run.

@@ -23,6 +23,8 @@ use crate::tool_set::ToolSet;
 pub struct Harness {
     model: Arc<dyn Model>,
     tools: Arc<ToolSet>,
+    /// The tools and the one that reads kept results, for runs that keep them.
+    with_reader: Arc<ToolSet>,
     clock: Arc<dyn Clock>,
     config: HarnessConfig,
 }
@@ -62,7 +64,8 @@ impl Harness {
     /// A harness of this model and these tools; nothing else is consulted.
     #[must_use]
     pub fn new(model: Arc<dyn Model>, tools: Arc<ToolSet>, clock: Arc<dyn Clock>) -> Self {
-        Self { model, tools, clock, config: HarnessConfig::default() }
+        let with_reader = Arc::new(tools.with_reader());
+        Self { model, tools, with_reader, clock, config: HarnessConfig::default() }
     }
 
     /// The same harness with this configuration.

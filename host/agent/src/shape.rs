@@ -18,8 +18,12 @@ const GUEST_WORDS_BYTES: usize = 4 << 10;
 /// how many. The marker comes on top of `max_chars`.
 #[must_use]
 pub fn text(report: &CallReport, max_chars: usize) -> String {
-    let whole = if report.outcome.is_ok() { good(report) } else { bad(report) };
-    cap(whole, max_chars)
+    cap(whole(report), max_chars)
+}
+
+/// The whole text, whatever its length.
+pub(crate) fn whole(report: &CallReport) -> String {
+    if report.outcome.is_ok() { good(report) } else { bad(report) }
 }
 
 fn good(report: &CallReport) -> String {
@@ -104,13 +108,13 @@ fn quoted(words: &str) -> String {
 }
 
 /// The first `max_chars` characters; when more exist, a line that says how many are missing.
-fn cap(text: String, max_chars: usize) -> String {
+pub(crate) fn cap(text: String, max_chars: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max_chars) else { return text };
     let (kept, rest) = text.split_at_checked(end).unwrap_or((text.as_str(), ""));
     format!("{kept}\n[... {} more characters]", thousands(rest.chars().count()))
 }
 
-fn thousands(number: usize) -> String {
+pub(crate) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let len = digits.len();
     digits.chars().enumerate().fold(String::with_capacity(len + len / 3), |mut out, (place, digit)| {

@@ -11,6 +11,7 @@ use hotcell_core::policy::Permission;
 use hotcell_core::tool::{Definition, Tool};
 use thiserror::Error;
 
+use crate::oversized::ReadToolResult;
 use crate::schema::{Schema, SchemaError};
 use crate::wording::quote;
 
@@ -114,6 +115,8 @@ pub(crate) struct Slot {
     pub(crate) digest: Digest,
     pub(crate) input: Schema,
     pub(crate) output: Option<Schema>,
+    /// Whether it is the tool that reads kept results; its own results are within the limit.
+    pub(crate) reads_results: bool,
 }
 
 impl ToolSet {
@@ -138,6 +141,26 @@ impl ToolSet {
         }
         let definitions = slots.iter().map(|slot| slot.definition.clone()).collect();
         Ok(Self { slots, by_name, definitions })
+    }
+
+    /// The same set with the tool that reads kept results. A tool of the same name in the set stays the only one,
+    /// and an empty set stays empty, since nothing of it can be kept.
+    ///
+    /// # Panics
+    /// Never: the tool's schema is a constant that satisfies the rules for schemas.
+    #[must_use]
+    pub fn with_reader(&self) -> Self {
+        let offer = Offer::new(ReadToolResult::new(), "").with_permission(Permission::Allow);
+        let name = offer.tool.definition().name.clone();
+        let mut set = self.clone();
+        if set.is_empty() || set.by_name.contains_key(&name) {
+            return set;
+        }
+        let slot = Slot::new(offer).expect("a constant schema that satisfies the rules for schemas");
+        set.by_name.insert(name, set.slots.len());
+        set.slots.push(Arc::new(Slot { reads_results: true, ..slot }));
+        set.definitions = set.slots.iter().map(|slot| slot.definition.clone()).collect();
+        set
     }
 
     /// What a model is told, in order. Cloning it is cheap.
@@ -193,7 +216,7 @@ impl Slot {
             .map_err(|error| schema("output", error))?;
         let digest =
             definition.digest().map_err(|source| ToolSetError::Definition { name: name.clone(), source })?;
-        Ok(Self { offer, definition, digest, input, output })
+        Ok(Self { offer, definition, digest, input, output, reads_results: false })
     }
 }
 

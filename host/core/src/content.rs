@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::media::Media;
+
 /// One piece of content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -24,6 +26,11 @@ pub enum Block {
         media_type: String,
         /// The bytes.
         bytes: Vec<u8>,
+    },
+    /// An image, a PDF or a recording whose bytes were looked at.
+    Media {
+        /// The bytes and their type.
+        media: Media,
     },
     /// A reference; the host never follows it.
     Link {
@@ -51,6 +58,7 @@ impl Block {
             Self::Text { text } => text.clone(),
             Self::Json { value } => value.to_string(),
             Self::Blob { media_type, bytes } => format!("[{} bytes of {media_type}]", bytes.len()),
+            Self::Media { media } => format!("[{} bytes of {}]", media.bytes().len(), media.media_type()),
             Self::Link { uri, title, .. } => match title {
                 Some(title) => format!("{title}: {uri}"),
                 None => uri.clone(),

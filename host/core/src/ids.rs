@@ -125,6 +125,11 @@ text_id!(
     "principal id"
 );
 text_id!(
+    /// Names a result that was kept aside; only the store that gave it out knows it.
+    ResultHandle,
+    "result handle"
+);
+text_id!(
     /// Stays the same when a call is repeated, so that a tool can recognise the repetition.
     IdempotencyKey,
     "idempotency key"

@@ -1,6 +1,6 @@
 //! What caps one call and one run.
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -122,6 +122,25 @@ pub enum OnTurnLimit {
     Fail,
 }
 
+/// What happens to a result that is larger than what the model may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Oversized {
+    /// It is kept whole where the run can read it, and the model gets a part and how to read the rest.
+    Spill {
+        /// Bytes one run may keep; what does not fit is cut instead.
+        max_bytes: NonZeroU64,
+    },
+    /// It is cut, and a marker says how much is missing.
+    Truncate,
+}
+
+impl Default for Oversized {
+    fn default() -> Self {
+        Self::Spill { max_bytes: NonZeroU64::new(64 << 20).unwrap_or(NonZeroU64::MIN) }
+    }
+}
+
 /// The limits of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -137,8 +156,10 @@ pub struct Limits {
     /// Wall-clock time of the whole run; `None` is unlimited.
     #[serde(rename = "max_time_ms", with = "optional_millis")]
     pub max_time: Option<Duration>,
-    /// Characters of one tool result that reach the model; the marker comes on top.
+    /// Characters of one tool result that reach the model.
     pub max_result_chars: NonZeroUsize,
+    /// What happens to larger results.
+    pub oversized: Oversized,
     /// Bytes of the arguments of one call; larger ones are refused before they are parsed.
     pub max_argument_bytes: NonZeroUsize,
     /// How long a host tool may take; component tools have [`CallLimits::timeout`].
@@ -155,6 +176,7 @@ impl Default for Limits {
             max_tool_calls_per_turn: NonZeroU32::new(128).unwrap_or(NonZeroU32::MIN),
             max_time: None,
             max_result_chars: NonZeroUsize::new(12_000).unwrap_or(NonZeroUsize::MIN),
+            oversized: Oversized::default(),
             max_argument_bytes: NonZeroUsize::new(256 << 10).unwrap_or(NonZeroUsize::MIN),
             host_tool_timeout: Duration::from_secs(25),
         }
@@ -170,6 +192,7 @@ impl Limits {
             on_turn_limit: OnTurnLimit::Stop,
             max_tool_calls: NonZeroU32::new(100),
             max_result_chars: NonZeroUsize::new(16_000).unwrap_or(NonZeroUsize::MIN),
+            oversized: Oversized::Truncate,
             ..Self::default()
         }
     }

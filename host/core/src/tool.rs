@@ -13,6 +13,7 @@ use crate::call::{CallReport, Caller};
 use crate::canonical::{CanonicalError, hash};
 use crate::ids::{CallId, Digest, IdempotencyKey, ToolName};
 use crate::limits::CallLimits;
+use crate::results::KeptResults;
 use crate::services::Progress;
 
 /// What a model is told about a tool. Text and hints are the author's claims; they give no authority.
@@ -131,6 +132,8 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Where progress goes.
     pub progress: Arc<dyn ProgressSink>,
+    /// Results of the run that were too large for the model, when any are kept.
+    pub results: Option<KeptResults>,
 }
 
 impl fmt::Debug for CallContext {

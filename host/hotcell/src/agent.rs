@@ -4,13 +4,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hotcell_agent::machine::SetupError;
-use hotcell_agent::{Harness, HarnessConfig, RunRequest, RunResult, TokioClock, ToolSet, ToolSetError};
+use hotcell_agent::{
+    Harness, HarnessConfig, MemoryResults, RunRequest, RunResult, TokioClock, ToolSet, ToolSetError,
+};
 use hotcell_core::approval::Approver;
 use hotcell_core::event::EventSink;
 use hotcell_core::ids::RunId;
 use hotcell_core::limits::Limits;
 use hotcell_core::message::Transcript;
 use hotcell_core::model::Model;
+use hotcell_core::results::ResultStore;
 use thiserror::Error;
 
 use crate::environment::random_id;
@@ -25,6 +28,8 @@ pub struct Agent {
     limits: Limits,
     approver: Option<Shared<dyn Approver>>,
     sink: Option<Shared<dyn EventSink>>,
+    /// Results of earlier runs stay readable as long as the conversation goes on.
+    results: Shared<dyn ResultStore>,
     conversation: Mutex<Transcript>,
     busy: AtomicBool,
 }
@@ -74,6 +79,7 @@ impl Agent {
             limits: Limits::default(),
             approver: None,
             sink: None,
+            results: None,
         }
     }
 
@@ -101,6 +107,7 @@ impl Agent {
             RunRequest::new(run, prompt).history(&self.conversation()).limits(self.limits.clone());
         request.approver = self.approver.as_ref().map(|approver| Arc::clone(&approver.0));
         request.sink = self.sink.as_ref().map(|sink| Arc::clone(&sink.0));
+        request.results = Some(Arc::clone(&self.results.0));
         Ok(request)
     }
 
@@ -152,6 +159,7 @@ pub struct AgentBuilder {
     limits: Limits,
     approver: Option<Arc<dyn Approver>>,
     sink: Option<Arc<dyn EventSink>>,
+    results: Option<Arc<dyn ResultStore>>,
 }
 
 impl std::fmt::Debug for AgentBuilder {
@@ -196,6 +204,12 @@ impl AgentBuilder {
         self
     }
 
+    /// Where results go that are too large for the model; without one they stay in memory.
+    pub fn results(mut self, results: Arc<dyn ResultStore>) -> Self {
+        self.results = Some(results);
+        self
+    }
+
     /// What all runs have in common: the longest reply, the temperature, how many calls run at a time.
     ///
     /// Replaces what [`AgentBuilder::system`] set.
@@ -215,6 +229,7 @@ impl AgentBuilder {
             limits: self.limits,
             approver: self.approver.map(Shared),
             sink: self.sink.map(Shared),
+            results: Shared(self.results.unwrap_or_else(|| Arc::new(MemoryResults::default()))),
             conversation: Mutex::default(),
             busy: AtomicBool::new(false),
         })

@@ -21,6 +21,31 @@ fn choose_cache_dir(read: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> 
         .or_else(|| absolute("HOME").map(|folder| folder.join(".cache").join("hotcell")))
 }
 
+/// The folder for results that were too large for a model: `results` in `HOTCELL_STATE_DIR`, else in
+/// `XDG_STATE_HOME/hotcell`, else in `~/.local/state/hotcell`.
+///
+/// `None` when none of the three variables holds an absolute path.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the facade is where the environment is read")]
+pub fn results_dir() -> Option<PathBuf> {
+    choose_results_dir(|name| std::env::var_os(name))
+}
+
+fn choose_results_dir(read: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let absolute = |name: &str| read(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute("HOTCELL_STATE_DIR")
+        .or_else(|| absolute("XDG_STATE_HOME").map(|folder| folder.join("hotcell")))
+        .or_else(|| absolute("HOME").map(|folder| folder.join(".local/state/hotcell")))
+        .map(|folder| folder.join("results"))
+}
+
+/// A new name: 64 random bits in hexadecimal.
+pub(crate) fn random_hex() -> std::io::Result<String> {
+    let mut bytes = [0_u8; 8];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
+}
+
 /// A new id: the word, a dash and 64 random bits.
 pub(crate) fn random_id(word: &str) -> Result<String, String> {
     let mut bytes = [0_u8; 8];
@@ -47,6 +72,24 @@ mod tests {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
         };
         assert_eq!(choose_cache_dir(read).as_deref(), expected.map(std::path::Path::new), "{variables:?}");
+    }
+
+    #[test]
+    fn results_lie_in_the_folder_for_state() {
+        let choose = |variables: &[(&str, &str)]| {
+            let read = |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+            };
+            choose_results_dir(read)
+        };
+        let path = |path: &str| Some(PathBuf::from(path));
+        assert_eq!(choose(&[("HOTCELL_STATE_DIR", "/s"), ("XDG_STATE_HOME", "/x")]), path("/s/results"));
+        assert_eq!(choose(&[("XDG_STATE_HOME", "/x"), ("HOME", "/h")]), path("/x/hotcell/results"));
+        assert_eq!(
+            choose(&[("XDG_STATE_HOME", "x"), ("HOME", "/h")]),
+            path("/h/.local/state/hotcell/results")
+        );
+        assert_eq!(choose(&[("HOME", "h")]), None);
     }
 
     #[test]

@@ -52,6 +52,7 @@ mod agent;
 mod environment;
 mod policy_file;
 mod regular_file;
+mod result_folder;
 mod run_limits;
 mod tools;
 
@@ -95,9 +96,10 @@ mod starter_policy;
 struct EmbeddingGuide;
 
 pub use agent::{Agent, AgentBuilder, AgentError};
-pub use environment::cache_dir;
+pub use environment::{cache_dir, results_dir};
 pub use policy_file::{PolicyError, load_policy, load_policy_with_places, policy_from_environment};
 pub use regular_file::open_regular_file;
+pub use result_folder::{Cleaned, FileResults, Removal, ResultFolder, ResultFolderError, ResultFolderLimits};
 pub use run_limits::run_limits;
 pub use tools::{IntoOffers, OfferError};
 
@@ -154,20 +156,21 @@ pub use starter_policy::{PolicySubject, starter_policy};
 pub use hotcell_agent::host_tool::IntoReport;
 pub use hotcell_agent::scripted_model::{call_reply, text_reply};
 pub use hotcell_agent::{
-    Answer, Asked, CallRecord, Clock, Door, DoorRequest, Harness, HarnessConfig, HostTool, Offer, RunError,
-    RunErrorInfo, RunRequest, RunResult, RunStatus, ScriptedModel, StopReason, TokioClock, ToolSet,
-    ToolSetError,
+    Answer, Asked, CallRecord, Clock, Door, DoorRequest, Harness, HarnessConfig, HostTool, MemoryResults,
+    Offer, RunError, RunErrorInfo, RunRequest, RunResult, RunStatus, ScriptedModel, StopReason, TokioClock,
+    ToolSet, ToolSetError,
 };
 pub use hotcell_core::approval::{ApprovalRequest, Approver, ApproverError, Decision};
 pub use hotcell_core::call::{CallReport, Caller, Usage};
 pub use hotcell_core::grant::{Grant, Grants, parse_grant};
 pub use hotcell_core::ids::{CallId, Digest, RunId, ToolName};
-pub use hotcell_core::limits::{CallLimits, LimitOverrides, Limits};
+pub use hotcell_core::limits::{CallLimits, LimitOverrides, Limits, Oversized};
 pub use hotcell_core::model::{Model, ModelReply, ModelRequest};
 pub use hotcell_core::outcome::Outcome;
 pub use hotcell_core::policy::{Isolation, Permission, Policy};
+pub use hotcell_core::results::ResultStore;
 pub use hotcell_core::tool::{Definition, Tool};
 pub use hotcell_core::{
-    approval, budget, call, content, engine, event, grant, ids, limits, message, model, outcome, policy,
+    approval, budget, call, content, engine, event, grant, ids, limits, media, message, model, outcome, policy,
     services, text, tool, units,
 };

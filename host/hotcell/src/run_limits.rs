@@ -3,10 +3,10 @@
 use hotcell_core::limits::Limits;
 use hotcell_core::policy::{Bound, RunPolicy};
 
-/// The default limits with what the policy's `[run]` says in their place.
+/// The default limits, or the strict ones, with what the policy's `[run]` says in their place.
 #[must_use]
 pub fn run_limits(policy: &RunPolicy) -> Limits {
-    let mut limits = Limits::default();
+    let mut limits = if policy.strict == Some(true) { Limits::strict() } else { Limits::default() };
     let bound = |bound| match bound {
         Bound::Unlimited => None,
         Bound::AtMost(count) => Some(count),
@@ -39,5 +39,8 @@ mod tests {
         let limits = run_limits(&policy);
         assert_eq!((limits.max_turns, limits.max_tool_calls), (None, NonZeroU32::new(7)));
         assert_eq!(limits.max_time, Some(Duration::from_secs(60)));
+        let strict =
+            RunPolicy { strict: Some(true), max_turns: Some(Bound::Unlimited), ..RunPolicy::default() };
+        assert_eq!(run_limits(&strict), Limits { max_turns: None, ..Limits::strict() });
     }
 }

@@ -74,6 +74,7 @@ impl Door {
             budget: request.budget.clone(),
             cancel: request.cancel.clone(),
             progress: Arc::clone(&request.progress),
+            results: self.results.clone(),
         };
         Admission::Ready(Box::new(Ready {
             slot: Arc::clone(slot),

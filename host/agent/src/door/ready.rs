@@ -7,13 +7,16 @@ use std::time::{Duration, Instant};
 use hotcell_core::call::CallReport;
 use hotcell_core::content::Block;
 use hotcell_core::outcome::{Outcome, Phase};
+use hotcell_core::text::cap_chars;
 use hotcell_core::tool::{CallContext, ToolKind};
 use serde_json::Value;
 use tokio::task::{JoinError, JoinSet};
 
 use crate::answer::Answer;
 use crate::clock::Clock;
+use crate::oversized::{self, Shaped};
 use crate::schema::{MAX_VALUE_DEPTH, depth_is_at_most};
+use crate::shape;
 use crate::tool_set::Slot;
 use crate::wording;
 
@@ -74,6 +77,7 @@ impl Ready {
         let budget = context.budget.clone();
         let cancel = context.cancel.clone();
         let timeout = context.limits.timeout;
+        let results = context.results.clone();
 
         let mut task = JoinSet::new();
         let tool = Arc::clone(&slot.offer.tool);
@@ -92,7 +96,19 @@ impl Ready {
         let mut report = check(report, &slot);
         record(&mut report, bytes_in, clock.now().saturating_duration_since(began));
         budget.spend(report.usage.fuel, report.usage.bytes_out);
-        Answer::new(report, max_result_chars)
+        match results {
+            // What the reader gives is within the limit already, and is never kept a second time.
+            _ if slot.reads_results => {
+                let whole = shape::whole(&report);
+                let text = if report.outcome.is_ok() { whole } else { cap_chars(&whole, max_result_chars) };
+                Answer::shaped(report, Shaped { text, warning: None }, max_result_chars)
+            }
+            Some(results) => {
+                let shaped = oversized::shape(&report, &results, &cancel, clock.as_ref()).await;
+                Answer::shaped(report, shaped, max_result_chars)
+            }
+            None => Answer::new(report, max_result_chars),
+        }
     }
 }
 
@@ -227,7 +243,7 @@ fn record(report: &mut CallReport, bytes_in: u64, wall: Duration) {
         usage.bytes_in = bytes_in;
     }
     if usage.bytes_out == 0 {
-        let content: usize = report.content.iter().map(crate::shape::block_bytes).sum();
+        let content: usize = report.content.iter().map(shape::block_bytes).sum();
         let structured = report.structured.as_ref().map_or(0, |value| value.to_string().len());
         usage.bytes_out = u64::try_from(content + structured).unwrap_or(u64::MAX);
     }

@@ -12,8 +12,10 @@ use hotcell_core::budget::{Budget, BudgetLimits};
 use hotcell_core::call::{CallReport, Caller};
 use hotcell_core::event::EventKind;
 use hotcell_core::ids::CallId;
+use hotcell_core::limits::{Limits, Oversized};
 use hotcell_core::model::{ModelError, ModelEvent, ModelReply, ModelRequest, TokenUsage, ToolChoice};
 use hotcell_core::outcome::EventOutcome;
+use hotcell_core::results::{KeptResults, ResultStore};
 
 use super::emitter::Emitter;
 use super::result::label;
@@ -23,8 +25,10 @@ use crate::machine::{
     ApplyError, Command, CommandId, CommandOutcome, Entry, Interrupt, RunInput, RunMachine, RunPhase,
     RunSetup, SetupError, Step, ToolEntry,
 };
+use crate::memory_results::MemoryResults;
 use crate::shape;
 use crate::status::{ErrorKind, RunErrorInfo, StopReason};
+use crate::tool_set::ToolSet;
 use crate::wording::quote;
 
 pub(super) async fn run(harness: &Harness, request: RunRequest) -> Result<RunResult, SetupError> {
@@ -45,6 +49,7 @@ struct Drive<'a> {
     harness: &'a Harness,
     request: RunRequest,
     machine: RunMachine,
+    tools: Arc<ToolSet>,
     door: Door,
     emitter: Emitter,
     budget: Budget,
@@ -89,9 +94,16 @@ impl<'a> Drive<'a> {
             request.cancel.clone(),
             request.sink.take(),
         );
-        let door = Door::new(Arc::clone(&harness.tools), Arc::new(limits), clock);
+        let results = kept_results(&limits, request.results.take());
+        let tools = Arc::clone(if results.is_some() { &harness.with_reader } else { &harness.tools });
+        let door = Door::new(Arc::clone(&tools), Arc::new(limits), clock);
+        let door = match results {
+            Some(results) => door.keep_results(results),
+            None => door,
+        };
         let caller = Caller { run: Some(request.run.clone()), ..request.caller.clone() };
-        Ok(Self { harness, request, machine, door, emitter, budget, caller, deadline, calls: Vec::new() })
+        let calls = Vec::new();
+        Ok(Self { harness, request, machine, tools, door, emitter, budget, caller, deadline, calls })
     }
 
     /// Sends one event; a sink that fails ends the run.
@@ -206,7 +218,7 @@ impl<'a> Drive<'a> {
     fn model_request(&self, tool_choice: ToolChoice) -> ModelRequest {
         ModelRequest {
             transcript: self.machine.transcript().clone(),
-            tools: self.harness.tools.definitions(),
+            tools: self.tools.definitions(),
             tool_choice,
             max_output_tokens: self.harness.config.max_output_tokens,
             temperature: self.harness.config.temperature,
@@ -262,6 +274,17 @@ impl<'a> Drive<'a> {
     }
 }
 
+/// Where the run keeps results that are too large for its model; `None` when its limits say to cut them.
+fn kept_results(limits: &Limits, store: Option<Arc<dyn ResultStore>>) -> Option<KeptResults> {
+    match limits.oversized {
+        Oversized::Truncate => None,
+        Oversized::Spill { max_bytes } => {
+            let store = store.unwrap_or_else(|| Arc::new(MemoryResults::default()));
+            Some(KeptResults::new(store, limits.max_result_chars.get(), max_bytes.get()))
+        }
+    }
+}
+
 /// The reply at the end of the stream; what streams before it is not used yet.
 async fn one_reply(
     model: &dyn hotcell_core::model::Model,
@@ -299,6 +322,7 @@ fn record(tool: &ToolEntry, call: CallId, max_chars: usize) -> CallRecord {
         status: tool.status,
         skipped: tool.skipped,
         report: tool.answer.as_ref().map(|answer| bounded(&answer.report, max_chars)),
+        warning: tool.answer.as_ref().and_then(|answer| answer.warning.clone()),
     }
 }
 

@@ -11,6 +11,7 @@ use hotcell_core::event::EventSink;
 use hotcell_core::ids::RunId;
 use hotcell_core::limits::Limits;
 use hotcell_core::message::Transcript;
+use hotcell_core::results::ResultStore;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +38,8 @@ pub struct RunRequest {
     pub sink: Option<Arc<dyn EventSink>>,
     /// What the run may spend of a caller above it.
     pub budget: Option<Budget>,
+    /// Where results go that are too large for the model; `None` is the memory of this process.
+    pub results: Option<Arc<dyn ResultStore>>,
 }
 
 impl RunRequest {
@@ -53,6 +56,7 @@ impl RunRequest {
             approver: None,
             sink: None,
             budget: None,
+            results: None,
         }
     }
 
@@ -88,6 +92,13 @@ impl RunRequest {
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
+        self
+    }
+
+    /// The same request, which keeps large results there.
+    #[must_use]
+    pub fn results(mut self, results: Arc<dyn ResultStore>) -> Self {
+        self.results = Some(results);
         self
     }
 

@@ -3,7 +3,9 @@
 mod endings;
 mod events;
 mod faults;
+mod kept;
 mod loops;
+mod promises;
 mod replay;
 mod support;
 mod time;

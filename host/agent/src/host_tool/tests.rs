@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::{HostTool, IntoReport};
 
+/// P-29.
 #[test]
 fn what_a_handler_returns_becomes_a_report() {
     let text = "x".into_report();
@@ -13,6 +14,7 @@ fn what_a_handler_returns_becomes_a_report() {
     assert_eq!((error.outcome, error.guest_message.as_deref()), (Outcome::ToolError, Some("no such row")));
 }
 
+/// P-19.
 #[test]
 fn a_name_no_vendor_accepts_is_refused() {
     assert!(HostTool::define("add numbers", "").is_err());

@@ -27,7 +27,8 @@ fn errors_name_the_place_and_what_was_expected() {
     );
 }
 
-// L-13, P-28
+// L-13
+/// P-28.
 #[test]
 fn nothing_is_coerced() {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "default": 3}}});
@@ -46,7 +47,8 @@ fn errors_are_few_and_short() {
     assert!(errors.iter().all(|error| error.len() < 3_000 && !error.contains('\u{1b}')));
 }
 
-// L-08, L-09: refused before the validator sees it, and the validator fetches nothing either.
+// L-08, L-09
+// Refused before the validator sees it, and the validator fetches nothing either.
 #[test]
 fn references_to_anything_outside_are_refused() {
     for reference in ["http://127.0.0.1:1/x", "https://example.com", "file:///etc/hostname", "other.json", ""]
@@ -95,6 +97,7 @@ fn schemas_that_are_too_large_or_no_schemas_are_refused() {
     }
 }
 
+/// P-19.
 #[test]
 fn arguments_have_an_object_schema() {
     for schema in [json!({}), json!({"type": "array"}), json!({"type": ["object", "null"]}), json!(true)] {
@@ -149,7 +152,7 @@ fn a_check_that_would_hold_the_thread_for_long_is_refused() {
     assert!(errors[0].contains("bytes are too many to check"), "{errors:?}");
 }
 
-// L-05, R-04
+// L-05
 #[test]
 fn deep_values_are_found_without_recursion() {
     let deep = |levels| (1..levels).fold(json!(1), |inner, _| json!([inner]));

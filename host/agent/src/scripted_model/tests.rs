@@ -36,7 +36,7 @@ fn result(id: &str, text: &str) -> Message {
     Message::Tool { call_id: id.into(), name: "a".into(), outcome: Some(Outcome::Ok), content }
 }
 
-// P-64
+/// P-64.
 #[tokio::test]
 async fn replies_come_once_in_order_and_requests_are_kept() {
     let model = ScriptedModel::new([Ok(text_reply("one")), Ok(text_reply("two"))]);

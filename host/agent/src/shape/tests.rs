@@ -9,7 +9,7 @@ fn good(content: Vec<Block>) -> CallReport {
     CallReport { content, ..CallReport::new(Outcome::Ok, "") }
 }
 
-// P-29
+/// P-29.
 #[test]
 fn a_good_result_reaches_the_model_byte_for_byte() {
     for words in ["", "plain", "line\nline\u{202e}\x1b[31m", "{\"a\":1}"] {
@@ -32,7 +32,7 @@ fn a_structured_result_is_said_once() {
     assert_eq!(text(&with(vec![Block::text("two rows")]), 100), format!("two rows\n{once}"));
 }
 
-// P-41, H-26
+/// P-41, H-26.
 #[test]
 fn a_cut_text_keeps_the_whole_budget_and_says_how_many_characters_are_missing() {
     for (chars, max, expected) in [

@@ -11,7 +11,7 @@ fn set(names: &[&str]) -> Result<ToolSet, ToolSetError> {
     ToolSet::new(names.iter().map(|name| Offer::new(tool(name), "line")))
 }
 
-// P-68
+/// P-68.
 #[test]
 fn two_tools_of_one_name_are_refused_by_name() {
     let error = set(&["add", "sub", "add"]).unwrap_err();
@@ -41,7 +41,7 @@ fn close_names_are_suggested_the_closest_first() {
     }
 }
 
-// P-19
+/// P-19.
 #[test]
 fn tools_with_schemas_that_cannot_be_used_are_refused_by_name() {
     let build = |input, output| {

@@ -22,6 +22,7 @@ fn add() -> HostTool {
     )
 }
 
+/// H-37.
 #[tokio::test]
 async fn the_conversation_goes_on_from_run_to_run() {
     let model = Arc::new(ScriptedModel::new([

@@ -12,7 +12,8 @@ use serde_json::json;
 use super::support::{Counter, Says, door, door_with, echo, request};
 use crate::door::{Admission, Asked, Consent};
 
-// P-03, P-28, P-30, L-03, L-05, L-13
+// L-03, L-05, L-13
+/// P-03, P-28, P-30.
 #[tokio::test]
 async fn arguments_that_are_not_what_the_schema_asks_for_never_reach_the_tool() {
     let deep = format!("{{\"n\":{}1{}}}", "[".repeat(70), "]".repeat(70));
@@ -43,6 +44,7 @@ async fn arguments_that_are_not_what_the_schema_asks_for_never_reach_the_tool() 
     }
 }
 
+/// P-28.
 #[tokio::test]
 async fn good_arguments_reach_the_tool_as_they_are() {
     for (arguments, seen) in [
@@ -71,7 +73,8 @@ async fn arguments_over_the_byte_cap_are_refused_before_they_are_parsed() {
     assert_eq!(answer.report.message, "The arguments have 22 bytes, at most 10 are allowed.");
 }
 
-// P-27, L-02
+// L-02
+/// P-27.
 #[tokio::test]
 async fn an_unknown_tool_is_answered_with_close_names() {
     let ran = Counter::default();
@@ -84,7 +87,7 @@ async fn an_unknown_tool_is_answered_with_close_names() {
     assert_eq!((answer.report.outcome, ran.get()), (Outcome::UnknownTool, 0));
 }
 
-// P-20, P-21, H-70
+/// P-20, P-21, H-70.
 #[tokio::test]
 async fn permission_reach_and_consent_decide_whether_a_tool_runs() {
     use Permission::{Allow, Ask, Auto, Deny};
@@ -130,7 +133,7 @@ async fn a_denial_names_the_policy_line_that_would_allow_the_call() {
     }
 }
 
-// P-09, P-22
+/// P-09, P-22.
 #[tokio::test]
 async fn an_approver_is_shown_a_copy_of_valid_arguments_and_only_of_those() {
     let ran = Counter::default();
@@ -144,7 +147,7 @@ async fn an_approver_is_shown_a_copy_of_valid_arguments_and_only_of_those() {
     assert_eq!(ran.get(), 1);
 }
 
-// P-16
+/// P-16.
 #[tokio::test]
 async fn an_approver_that_fails_is_an_error_and_the_tool_does_not_run() {
     let ran = Counter::default();

@@ -32,7 +32,7 @@ fn sleeper(kind: ToolKind, effect: &Counter, gone: &Counter) -> Probe {
     })
 }
 
-// P-44, H-22
+/// P-44, H-22.
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_does_not_end_is_stopped_at_its_limit_and_gone_before_the_answer() {
     for (kind, limit, latest) in [(ToolKind::Host, 25_000, 25_020), (ToolKind::Component, 10_000, 10_070)] {
@@ -121,7 +121,7 @@ async fn a_call_that_is_dropped_takes_its_tool_along() {
     assert_eq!((gone.get(), effect.get()), (1, 0));
 }
 
-// P-23
+/// P-23.
 #[tokio::test(start_paused = true)]
 async fn an_approver_that_never_answers_is_ended_by_the_budget_or_a_cancellation() {
     let ran = Counter::default();
@@ -258,7 +258,7 @@ async fn the_door_may_be_entered_again_from_inside_of_a_call() {
     assert_eq!(answer.text.as_ref(), "inner ran then quota", "nested calls count for the caller above");
 }
 
-// P-26
+/// P-26.
 #[tokio::test]
 async fn one_door_serves_many_calls_at_once() {
     let barrier = Arc::new(tokio::sync::Barrier::new(8));

@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotcell_core::limits::{Limits, OnTurnLimit};
+use hotcell_core::limits::{Limits, OnTurnLimit, Oversized};
 use hotcell_core::model::{ModelReply, ReplyStop, ToolChoice};
 
 use super::support::{add, harness, request, results, script};
@@ -25,7 +25,7 @@ async fn a_task_is_solved_with_a_tool_and_the_answer_comes_from_its_result() {
     assert_eq!(results(&result), [r#"{"sum":5}"#]);
     let requests = model.requests();
     assert_eq!((requests.len(), requests[0].transcript.len(), requests[1].transcript.len()), (2, 2, 4));
-    assert_eq!(requests[0].tools.len(), 1);
+    assert_eq!(requests[0].tools.len(), 2, "the tool and the reader of kept results");
 }
 
 /// A run with this reply after one tool call.
@@ -33,7 +33,7 @@ async fn ended(last: ModelReply, limits: Limits) -> RunResult {
     harness(script([one_call(), last]), [add()]).run(request("go").limits(limits)).await.unwrap()
 }
 
-// H-41 to H-45, P-31 to P-33
+/// P-10, P-31, P-32, P-33, H-39, H-41, H-42, H-44, H-45.
 #[tokio::test]
 async fn every_ending_has_its_label_and_its_error() {
     let stopped = |stop| ModelReply { stop, ..text_reply("this far") };
@@ -70,7 +70,7 @@ async fn every_ending_has_its_label_and_its_error() {
     }
 }
 
-// P-36
+/// P-36.
 #[tokio::test]
 async fn an_answer_that_does_not_fit_its_schema_is_invalid_output() {
     let run = request("go").output_schema(serde_json::json!({"type": "integer"}));
@@ -79,7 +79,7 @@ async fn an_answer_that_does_not_fit_its_schema_is_invalid_output() {
     assert!(matches!(result.into_result(), Err(RunError::InvalidOutput(_))));
 }
 
-// H-20
+/// H-20.
 #[tokio::test]
 async fn the_final_account_is_asked_for_with_the_tools_declared_and_forbidden() {
     let model = script([one_call(), one_call(), one_call()]);
@@ -89,17 +89,18 @@ async fn the_final_account_is_asked_for_with_the_tools_declared_and_forbidden() 
     let requests = model.requests();
     let choices: Vec<_> = requests.iter().map(|request| request.tool_choice).collect();
     assert_eq!(choices, [ToolChoice::Auto, ToolChoice::Auto, ToolChoice::None]);
-    assert_eq!(requests[2].tools.len(), 1);
+    assert_eq!(requests[2].tools.len(), 2);
 }
 
-// P-41
+/// P-41.
 #[tokio::test]
 async fn a_long_result_is_cut_for_the_model_and_not_kept_whole() {
     let tool = crate::host_tool::HostTool::define("long", "")
         .unwrap()
         .pure()
         .handler(|_| async { "é".repeat(1_000) });
-    let limits = Limits { max_result_chars: NonZeroUsize::new(100).unwrap(), ..Limits::default() };
+    let max_result_chars = NonZeroUsize::new(100).unwrap();
+    let limits = Limits { max_result_chars, oversized: Oversized::Truncate, ..Limits::default() };
     let model = script([call_reply([("c1", "long", "{}")]), text_reply("ok")]);
     let offers = [crate::tool_set::Offer::new(tool, "line")];
     let result = harness(model, offers).run(request("go").limits(limits)).await.unwrap();
@@ -108,7 +109,7 @@ async fn a_long_result_is_cut_for_the_model_and_not_kept_whole() {
     assert_eq!((report.content.len(), report.usage.bytes_out), (0, 2_000));
 }
 
-// P-56, P-57, P-04
+/// P-04, P-56, P-57.
 #[tokio::test]
 async fn a_conversation_goes_on_with_the_transcript_and_a_fresh_budget() {
     let model = script([one_call(), text_reply("5"), one_call(), text_reply("still 5")]);
@@ -121,7 +122,7 @@ async fn a_conversation_goes_on_with_the_transcript_and_a_fresh_budget() {
     assert_eq!(model.requests()[2].transcript.len(), 5);
 }
 
-// P-63, P-25
+/// P-63.
 #[tokio::test]
 async fn many_runs_share_one_harness_and_nothing_else() {
     let model = Arc::new(super::support::Slow(Duration::from_millis(1), text_reply("done")));

@@ -12,7 +12,7 @@ use crate::host_tool::HostTool;
 use crate::scripted_model::{call_reply, text_reply};
 use crate::tool_set::Offer;
 
-// P-50, P-53
+/// P-50, P-53.
 #[tokio::test]
 async fn a_run_with_one_tool_tells_exactly_these_events() {
     let model = script([call_reply([("c1", "add", r#"{"a": 2, "b": 3}"#)]), text_reply("5")]);
@@ -38,7 +38,7 @@ async fn a_run_with_one_tool_tells_exactly_these_events() {
     assert_eq!(turns, [0, 0, 0, 0, 0, 1, 1, 1]);
 }
 
-// P-51, P-13
+/// P-13, P-51.
 #[tokio::test(start_paused = true)]
 async fn every_call_ends_with_one_event_that_says_how() {
     let calls = [
@@ -72,7 +72,7 @@ async fn every_call_ends_with_one_event_that_says_how() {
     assert_eq!(result.calls.len(), 6, "one record for each call");
 }
 
-// P-52
+/// P-52.
 #[tokio::test]
 async fn events_hold_no_prompt_no_argument_and_no_output() {
     let secret = "s3cret-";
@@ -95,7 +95,7 @@ async fn events_hold_no_prompt_no_argument_and_no_output() {
     assert!(events.contains("approval_required") && !events.contains(secret), "{events}");
 }
 
-// P-54, P-66
+/// P-54, P-66.
 #[tokio::test]
 async fn a_result_round_trips_through_json() {
     let model = script([call_reply([("c1", "add", r#"{"a": 2, "b": 3}"#)]), text_reply("5")]);

@@ -16,7 +16,7 @@ use crate::machine::EntryStatus;
 use crate::scripted_model::{ScriptedModel, call_reply, text_reply};
 use crate::status::{ErrorKind, RunStatus, StopReason};
 
-// P-17
+/// P-17.
 #[tokio::test]
 async fn a_sink_that_fails_ends_the_run_at_that_event() {
     let total = 10;
@@ -49,7 +49,7 @@ async fn a_sink_that_fails_ends_the_run_at_that_event() {
     }
 }
 
-// P-16
+/// P-16.
 #[tokio::test]
 async fn an_approver_that_fails_ends_the_run() {
     let ran = Counter::default();
@@ -62,7 +62,7 @@ async fn an_approver_that_fails_ends_the_run() {
     assert_eq!(results(&result)[1], "not run: the run failed before this call");
 }
 
-// P-15, H-54
+/// P-15, H-54.
 #[tokio::test]
 async fn a_model_error_ends_the_run_with_the_whole_transcript_and_its_source() {
     let error = ModelError::Provider { message: "down".into(), status: Some(503) };
@@ -101,6 +101,7 @@ impl EventSink for Panics {
     }
 }
 
+/// P-16, P-17.
 #[tokio::test]
 async fn a_panic_of_model_approver_or_sink_ends_the_run_and_nothing_else() {
     let ran = Counter::default();
@@ -114,7 +115,7 @@ async fn a_panic_of_model_approver_or_sink_ends_the_run_and_nothing_else() {
     assert_eq!(ran.get(), 0);
 }
 
-// P-07
+/// P-07.
 #[tokio::test]
 async fn a_run_that_cannot_start_is_an_error_and_asks_no_model() {
     let model = script([text_reply("never")]);

@@ -74,6 +74,7 @@ async fn without_an_approver_a_call_that_asks_is_denied_with_the_policy_line() {
     assert_eq!((ran.get(), result.calls[0].report.as_ref().unwrap().outcome), (0, Outcome::Denied));
 }
 
+/// P-59.
 #[tokio::test]
 async fn a_tool_learns_which_call_it_serves() {
     let tool = crate::host_tool::HostTool::define("who", "").unwrap().pure().handler_with_context(
@@ -114,6 +115,7 @@ impl Model for Tireless {
 }
 
 // The bytes a turn writes are counted in the tests of the machine.
+/// H-01, H-12.
 #[tokio::test]
 async fn two_thousand_turns_share_one_history_and_cost_the_same_each() {
     let model = Arc::new(Tireless { turns: 2_000, seen: Mutex::default() });

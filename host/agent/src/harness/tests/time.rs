@@ -36,7 +36,7 @@ fn slow_runs(effect: &Counter) -> Vec<(&'static str, Harness, RunRequest)> {
     runs
 }
 
-// P-44
+/// P-44.
 #[tokio::test(start_paused = true)]
 async fn a_deadline_ends_the_run_in_time_whatever_it_waits_for() {
     let effect = Counter::default();
@@ -53,7 +53,7 @@ async fn a_deadline_ends_the_run_in_time_whatever_it_waits_for() {
     assert_eq!(effect.get(), 0, "nothing has an effect after the run");
 }
 
-// P-35, P-43
+/// P-35, P-43.
 #[tokio::test(start_paused = true)]
 async fn a_cancellation_ends_the_run_at_once_whatever_it_waits_for() {
     let effect = Counter::default();
@@ -77,7 +77,7 @@ async fn a_cancellation_ends_the_run_at_once_whatever_it_waits_for() {
     assert_eq!(effect.get(), 0, "nothing has an effect after the run");
 }
 
-// P-35
+/// P-35.
 #[tokio::test(start_paused = true)]
 async fn calls_after_a_cancelled_one_are_skipped_and_not_counted() {
     let effect = Counter::default();
@@ -94,7 +94,7 @@ async fn calls_after_a_cancelled_one_are_skipped_and_not_counted() {
     assert_eq!((texts[1].as_str(), result.tool_calls), ("not run: the run was cancelled", 1));
 }
 
-// P-05
+/// P-05.
 #[tokio::test]
 async fn a_run_that_is_cancelled_before_it_starts_never_asks_the_model() {
     let model = script([text_reply("never")]);
@@ -105,7 +105,7 @@ async fn a_run_that_is_cancelled_before_it_starts_never_asks_the_model() {
     assert_eq!(result.output, None);
 }
 
-// P-38
+/// P-38.
 #[tokio::test(start_paused = true)]
 async fn without_a_deadline_a_slow_run_completes() {
     let model = Arc::new(Slow(Duration::from_secs(10), text_reply("done")));
@@ -123,6 +123,7 @@ async fn the_time_of_a_caller_above_ends_the_run_as_well() {
     assert_eq!((result.outcome(), result.elapsed.as_millis()), ("timeout", 300));
 }
 
+/// H-22.
 #[tokio::test(start_paused = true)]
 async fn a_tool_over_its_own_limit_is_an_error_result_and_the_run_goes_on() {
     let effect = Counter::default();

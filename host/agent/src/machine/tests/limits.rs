@@ -24,7 +24,7 @@ fn end(machine: &RunMachine) -> (RunStatus, Option<StopReason>) {
     (machine.head().status, machine.head().stop.clone())
 }
 
-// P-08, P-33, P-40
+/// P-08, P-33, P-40.
 #[test]
 fn a_batch_over_the_budget_is_refused_whole_and_consumes_nothing() {
     let mut machine = machine(budget(1));
@@ -35,7 +35,7 @@ fn a_batch_over_the_budget_is_refused_whole_and_consumes_nothing() {
     assert!(results(&machine).iter().all(|(_, outcome, _)| outcome.is_none()));
 }
 
-// P-39
+/// P-39.
 #[test]
 fn denied_unknown_and_invalid_calls_consume_the_budget() {
     let mut machine = machine(budget(3));
@@ -59,7 +59,7 @@ fn a_batch_larger_than_a_turn_may_have_is_refused_whole_and_the_run_goes_on() {
     assert_eq!((machine.head().tool_calls, command_ids(&machine)), (0, vec!["run:1:0".to_owned()]));
 }
 
-// P-32
+/// P-32.
 #[test]
 fn the_turn_limit_stops_or_fails_after_the_tools_of_the_last_turn_ran() {
     for (on_turn_limit, status) in
@@ -80,7 +80,7 @@ fn timed(milliseconds: u64) -> Limits {
     Limits { max_time: Some(ms(milliseconds)), ..Limits::default() }
 }
 
-// P-34
+/// P-34.
 #[test]
 fn a_reply_that_comes_too_late_runs_no_tools() {
     let mut machine = machine(timed(500));
@@ -89,7 +89,7 @@ fn a_reply_that_comes_too_late_runs_no_tools() {
     assert_eq!((result_ids(&machine).len(), machine.head().tool_calls), (2, 0));
 }
 
-// P-34
+/// P-34.
 #[test]
 fn an_answer_that_comes_too_late_is_kept_and_checked() {
     let with_schema = RunSetup { output_schema: Some(json!({"type": "integer"})), ..setup(timed(500)) };
@@ -99,7 +99,7 @@ fn an_answer_that_comes_too_late_is_kept_and_checked() {
     assert_eq!((machine.output().as_deref(), machine.data()), (Some("7"), Some(json!(7))));
 }
 
-// P-40
+/// P-40.
 #[test]
 fn a_call_whose_approval_outlasts_the_time_is_skipped_and_has_consumed_one() {
     let mut machine = machine(timed(500));
@@ -111,7 +111,7 @@ fn a_call_whose_approval_outlasts_the_time_is_skipped_and_has_consumed_one() {
     assert!(results(&machine).iter().all(|(_, outcome, _)| outcome.is_none()));
 }
 
-// P-35
+/// P-35.
 #[test]
 fn a_cancellation_skips_what_was_not_started_and_waits_for_what_was() {
     let mut machine = machine(Limits::default());
@@ -139,7 +139,8 @@ fn nothing_is_started_in_a_run_that_is_ending() {
     assert!(machine.is_ended());
 }
 
-// P-35: cancelled before deadline before max_tool_calls.
+// Cancelled before deadline before max_tool_calls.
+/// P-35.
 #[test]
 fn the_strongest_reason_names_the_end() {
     let limits = Limits { max_tool_calls: NonZeroU32::new(1), ..timed(500) };
@@ -176,7 +177,7 @@ fn a_run_that_ended_changes_only_when_its_last_event_is_lost() {
     assert_eq!(machine.output().as_deref(), Some("done"));
 }
 
-// P-67
+/// P-67.
 #[test]
 fn limits_that_make_no_sense_are_refused() {
     for limits in [

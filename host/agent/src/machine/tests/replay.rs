@@ -194,7 +194,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
-    // P-12
+    /// P-12.
     #[test]
     fn a_run_that_is_stored_and_loaded_after_every_transition_ends_the_same(
         limits in limits(),

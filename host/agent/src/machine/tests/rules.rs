@@ -24,7 +24,7 @@ fn a_run_without_history_begins_with_the_system_message_and_the_prompt() {
     assert_eq!(command_ids(&machine), ["run:0:0"]);
 }
 
-// P-04, P-57
+/// P-04, P-57.
 #[test]
 fn a_history_is_taken_as_it_is_and_never_changed() {
     let history: Transcript = [Message::user("before")].into_iter().collect();
@@ -48,7 +48,7 @@ fn a_system_message_in_the_middle_of_a_history_is_refused() {
     assert_eq!(error.to_string(), "message 1 of the history is a system message; only the first may be one");
 }
 
-// P-31
+/// P-31.
 #[test]
 fn a_reply_without_calls_completes_the_run_also_when_it_is_empty() {
     for text in [Some("done".to_owned()), Some(String::new()), None] {
@@ -62,7 +62,7 @@ fn a_reply_without_calls_completes_the_run_also_when_it_is_empty() {
     }
 }
 
-// P-12, H-01
+/// P-12, H-01.
 #[test]
 fn results_stand_in_call_order_whatever_order_they_came_in() {
     let mut machine = machine(Limits::default());
@@ -79,7 +79,7 @@ fn results_stand_in_call_order_whatever_order_they_came_in() {
     assert_eq!(command_ids(&machine), ["run:1:0"]);
 }
 
-// P-11
+/// P-11.
 #[test]
 fn duplicate_and_empty_ids_fail_the_run_before_anything_runs() {
     for (reply, message) in [
@@ -96,7 +96,7 @@ fn duplicate_and_empty_ids_fail_the_run_before_anything_runs() {
     }
 }
 
-// P-15, P-14
+/// P-14, P-15.
 #[test]
 fn a_model_error_fails_the_run_and_keeps_the_transcript() {
     let mut machine = machine(Limits::default());
@@ -111,6 +111,7 @@ fn a_model_error_fails_the_run_and_keeps_the_transcript() {
     assert_eq!(machine.transcript().len(), 4);
 }
 
+/// H-01, H-44.
 #[test]
 fn calls_of_cut_and_refused_replies_are_answered_and_never_run() {
     for (stop, reason) in [
@@ -133,7 +134,7 @@ fn calls_of_cut_and_refused_replies_are_answered_and_never_run() {
     }
 }
 
-// P-09, P-21
+/// P-09, P-21.
 #[test]
 fn an_approved_call_runs_with_its_approval_and_a_denied_one_is_answered() {
     let mut machine = machine(Limits::default());
@@ -154,7 +155,7 @@ fn an_approved_call_runs_with_its_approval_and_a_denied_one_is_answered() {
     assert!(second.2.contains("`a` did not run: it was not approved: not today\\u{a}."), "{}", second.2);
 }
 
-// P-16
+/// P-16.
 #[test]
 fn an_approver_that_fails_ends_the_run_and_nothing_later_runs() {
     let mut machine = machine(Limits::default());
@@ -182,6 +183,7 @@ fn a_lost_call_is_uncertain_and_the_model_is_told_so() {
     assert_eq!(machine.head().status, RunStatus::Running);
 }
 
+/// P-59.
 #[test]
 fn idempotency_keys_hold_the_id_of_the_call_or_its_digest() {
     let long = "x".repeat(300);
@@ -201,7 +203,7 @@ fn idempotency_keys_hold_the_id_of_the_call_or_its_digest() {
     assert!(!keys[2].contains('\n'));
 }
 
-// P-07, P-36, P-48, P-49
+/// P-07, P-30, P-36, P-48, P-49.
 #[test]
 fn an_answer_is_held_to_the_output_schema() {
     let schema =
@@ -224,7 +226,7 @@ fn an_answer_is_held_to_the_output_schema() {
     assert!(RunMachine::start(bad, input()).is_err());
 }
 
-// H-20
+/// H-20.
 #[test]
 fn the_final_answer_is_asked_for_without_tools_and_its_calls_are_not_run() {
     let limits = Limits { max_turns: std::num::NonZeroU32::new(2), ..Limits::default() };
