@@ -184,6 +184,7 @@ mod tests {
         }
     }
 
+    /// H-03.
     #[test]
     fn wrong_names_say_what_is_known() {
         let cases = [

@@ -1,9 +1,11 @@
 //! From our words to the body of a request.
 
 use hotcell_core::content::Block;
+use hotcell_core::media::MediaType;
 use hotcell_core::message::Message;
 use hotcell_core::model::{ModelError, ModelRequest, ToolChoice};
 use hotcell_core::outcome::Outcome;
+use hotcell_core::text::{cap_chars, escape_control};
 use rig_core::completion::{CompletionRequest, ToolDefinition};
 use rig_core::message as rig;
 use rig_core::providers::openai::wire::Chat;
@@ -24,7 +26,10 @@ pub(super) fn encode(wire: &Chat, request: &ModelRequest) -> Result<Encoded, Mod
     };
     // The constructor wants a prompt; the history takes its place.
     let mut completion = CompletionRequest::new(rig::Message::user(""));
-    completion.chat_history = request.transcript.messages().iter().filter_map(|said| message(said)).collect();
+    let said = request.transcript.messages();
+    let written: Result<Vec<_>, ModelError> =
+        said.iter().filter_map(|said| message(said).transpose()).collect();
+    completion.chat_history = written?;
     completion.tools = request
         .tools
         .iter()
@@ -46,12 +51,12 @@ pub(super) fn encode(wire: &Chat, request: &ModelRequest) -> Result<Encoded, Mod
     }
 }
 
-fn message(message: &Message) -> Option<rig::Message> {
-    match message {
+fn message(message: &Message) -> Result<Option<rig::Message>, ModelError> {
+    Ok(match message {
         Message::System { text } => Some(rig::Message::system(text)),
         Message::User { content } => {
-            let parts = content.iter().map(|block| rig::UserContent::text(block.to_text()));
-            Some(rig::Message::User { content: parts.collect() })
+            let parts = content.iter().map(user_part).collect::<Result<_, _>>()?;
+            Some(rig::Message::User { content: parts })
         }
         Message::Assistant { text, calls } => {
             let text = text.iter().filter(|text| !text.is_empty()).map(rig::AssistantContent::text);
@@ -70,6 +75,46 @@ fn message(message: &Message) -> Option<rig::Message> {
             }]))
         }
         _ => None,
+    })
+}
+
+/// A part of what a person says. What the protocol cannot carry is an error before anything is sent: a model that
+/// never saw an attachment would answer as if there were none.
+fn user_part(block: &Block) -> Result<rig::UserContent, ModelError> {
+    let unsendable = |what: &str| ModelError::Provider {
+        message: format!(
+            "nothing was sent: {what} cannot be sent to this provider; it takes images, PDF, and audio as WAV or MP3"
+        ),
+        status: None,
+    };
+    let media = match block {
+        Block::Media { media } => media,
+        Block::Blob { media_type, .. } => {
+            return Err(unsendable(&escape_control(&cap_chars(media_type, 100))));
+        }
+        other => return Ok(rig::UserContent::text(other.to_text())),
+    };
+    let data = rig::DocumentSourceKind::Base64(media.to_base64());
+    let image = |media_type| {
+        let image = rig::Image { data: data.clone(), media_type: Some(media_type), ..rig::Image::default() };
+        Ok(rig::UserContent::Image(image))
+    };
+    let audio = |media_type| {
+        Ok(rig::UserContent::Audio(rig::Audio { data: data.clone(), media_type: Some(media_type) }))
+    };
+    match media.media_type() {
+        MediaType::Png => image(rig::ImageMediaType::PNG),
+        MediaType::Jpeg => image(rig::ImageMediaType::JPEG),
+        MediaType::Gif => image(rig::ImageMediaType::GIF),
+        MediaType::Webp => image(rig::ImageMediaType::WEBP),
+        MediaType::Pdf => Ok(rig::UserContent::Document(rig::Document {
+            data: data.clone(),
+            media_type: Some(rig::DocumentMediaType::PDF),
+            additional_params: None,
+        })),
+        MediaType::Wav => audio(rig::AudioMediaType::WAV),
+        MediaType::Mp3 => audio(rig::AudioMediaType::MP3),
+        other => Err(unsendable(other.as_str())),
     }
 }
 

@@ -11,6 +11,7 @@ use self::server::{Answer, Server};
 use super::*;
 
 mod failures;
+mod media;
 mod replies;
 mod requests;
 mod secrets;

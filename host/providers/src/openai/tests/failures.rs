@@ -95,6 +95,7 @@ async fn a_reply_that_breaks_off_or_is_too_long_is_an_error() {
 }
 
 // A client that gives up closes its connection in a task; the threads here are for that task.
+/// P-45.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_server_is_given_up_in_time() {
     for answer in [Answer::Hold, Answer::HoldBody] {

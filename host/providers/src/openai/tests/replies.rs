@@ -24,6 +24,7 @@ async fn parallel_calls_keep_their_order_ids_and_argument_texts() {
     );
 }
 
+/// H-50.
 #[tokio::test]
 async fn the_finish_reason_is_taken_from_the_raw_reply() {
     for (finish, stop) in [
@@ -40,6 +41,7 @@ async fn the_finish_reason_is_taken_from_the_raw_reply() {
     }
 }
 
+/// H-50.
 #[tokio::test]
 async fn a_refusal_is_one_whatever_the_finish_reason_says() {
     let field = json!({"role": "assistant", "content": null, "refusal": "I cannot help with that."});
@@ -61,6 +63,7 @@ async fn a_text_may_come_in_parts_and_an_empty_one_is_none() {
     assert_eq!(reply_to(chat(json!({"content": ""}), json!("stop"))).await.unwrap().text, None);
 }
 
+/// H-60.
 #[tokio::test]
 async fn cached_tokens_are_counted_as_part_of_the_input() {
     let mut body = chat(json!({"content": "x"}), json!("stop"));
@@ -77,6 +80,7 @@ async fn cached_tokens_are_counted_as_part_of_the_input() {
     assert_eq!(reply_to(body).await.unwrap().usage, TokenUsage::default());
 }
 
+/// P-14.
 #[tokio::test]
 async fn a_body_that_is_no_reply_says_what_was_found() {
     let malformed = |message: &str| ModelError::Malformed { message: message.into() };

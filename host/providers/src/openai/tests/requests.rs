@@ -1,12 +1,13 @@
 use super::*;
 
 /// The body of the request that these words become.
-async fn sent(request: ModelRequest) -> Value {
+pub(super) async fn sent(request: ModelRequest) -> Value {
     let server = Server::json(&chat(json!({"role": "assistant", "content": "ok"}), json!("stop")));
     ask(settings(&server.base_url), request).await.unwrap();
     server.request().body
 }
 
+/// P-48, H-06.
 #[tokio::test]
 async fn a_plain_question_is_one_post_with_the_key_in_its_header() {
     let server = Server::json(&chat(json!({"role": "assistant", "content": "Paris."}), json!("stop")));
