@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::builder::Styles;
 use clap::{Args, Parser, Subcommand};
+use hotcell::policy::Bound;
 use hotcell::units::{parse_bytes, parse_duration};
 use hotcell::{CALL_MEMORY_BYTES, Grant, LONGEST_CALL, LimitOverrides, parse_grant};
 
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     /// Work with policy files.
     #[command(subcommand)]
     Policy(Policy),
+    /// Remove results of earlier runs that were kept on disk because they were too large for the model.
+    Clean(Clean),
     /// Check that everything works here, and say what protection is missing.
     Doctor(Doctor),
 }
@@ -86,9 +89,21 @@ pub(crate) struct Run {
     /// What the model is told before everything else.
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
-    /// Most replies of the model; stronger than the policy's `run.max_turns`.
-    #[arg(long, value_name = "N")]
-    pub(crate) max_turns: Option<std::num::NonZeroU32>,
+    /// An image, PDF or recording that goes with the prompt; repeatable; stronger than the policy's `run.attach`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) attach: Vec<PathBuf>,
+    /// Begin from the strict limits: 20 replies, 100 tool calls, long results are cut.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// A file with the JSON Schema the answer has to fit; stronger than the policy's `run.output_schema`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output_schema: Option<PathBuf>,
+    /// Most replies of the model, or `unlimited`; stronger than the policy's `run.max_turns`.
+    #[arg(long, value_name = "N", value_parser = parse_bound)]
+    pub(crate) max_turns: Option<Bound>,
+    /// Most tool calls, or `unlimited`; stronger than the policy's `run.max_tool_calls`.
+    #[arg(long, value_name = "N", value_parser = parse_bound)]
+    pub(crate) max_tool_calls: Option<Bound>,
     /// Longest time of the whole run, such as `5m`; stronger than the policy's `run.max_time`.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) max_time: Option<Duration>,
@@ -339,6 +354,27 @@ pub(crate) struct Doctor {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What a run that is alive uses stays. Runs remove what is older than a week themselves.
+
+Examples:
+  hotcell clean
+  hotcell clean --dry-run
+  hotcell clean --older-than 24h --json"
+)]
+pub(crate) struct Clean {
+    /// Remove only what was last written longer ago than this, such as `24h`.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) older_than: Option<Duration>,
+    /// Say what would be removed, and remove nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 impl Command {
     /// Whether results and errors are wanted as JSON.
     pub(crate) fn json(&self) -> bool {
@@ -353,9 +389,20 @@ impl Command {
             Self::Policy(Policy::Init(_) | Policy::Schema) => false,
             Self::Policy(Policy::Check(check)) => check.json,
             Self::Policy(Policy::Explain(explain)) => explain.json,
+            Self::Clean(clean) => clean.json,
             Self::Doctor(doctor) => doctor.json,
         }
     }
+}
+
+fn parse_bound(text: &str) -> Result<Bound, String> {
+    if text == "unlimited" {
+        return Ok(Bound::Unlimited);
+    }
+    text.parse().map(Bound::AtMost).map_err(|_not_a_number: std::num::ParseIntError| {
+        let help = if text == "0" { "; 0 is no bound here, write `unlimited` if that is meant" } else { "" };
+        format!("expected a whole number from 1 to {}, or `unlimited`{help}", u32::MAX)
+    })
 }
 
 fn parse_timeout(text: &str) -> Result<Duration, String> {

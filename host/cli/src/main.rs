@@ -7,6 +7,7 @@ mod approve;
 mod arguments;
 mod call_arguments;
 mod call_lines;
+mod clean;
 mod component_source;
 mod console;
 mod demo;
@@ -102,6 +103,7 @@ async fn dispatch(command: &Command, matches: &ArgMatches) -> anyhow::Result<Exi
         Command::Policy(Policy::Schema) => {
             console::print(hotcell::policy::file::PolicyFile::schema()).map(|()| Exit::Done)
         }
+        Command::Clean(command) => clean::run(command),
         Command::Doctor(command) => doctor::run(command).await,
     }
 }

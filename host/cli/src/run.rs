@@ -1,6 +1,8 @@
 //! `hotcell run`: an agent works on one prompt.
 
+mod attachments;
 mod grants;
+mod output_schema;
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -8,7 +10,11 @@ use std::sync::Arc;
 use clap::ArgMatches;
 use futures::future::BoxFuture;
 use hotcell::event::{EventSink, RunEvent, SinkError};
-use hotcell::{Agent, AgentError, Component, LimitOverrides, LogRing, Model, Policy, RunResult, run_limits};
+use hotcell::policy::RunPolicy;
+use hotcell::{
+    Agent, AgentError, Component, LimitOverrides, LogRing, Model, Policy, ResultFolder, ResultFolderLimits,
+    RunResult, results_dir, run_limits,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::approve::AtTerminal;
@@ -31,14 +37,19 @@ pub(crate) async fn run(command: &Run, matches: &ArgMatches) -> anyhow::Result<E
     let in_force = command.policy.load()?;
     let prompt = read_prompt(&command.prompt)?;
     let model = choose_model(command.model.as_deref(), &in_force.policy)?;
+    let settings = run_policy(command, &in_force.policy.run);
+    let schema = output_schema::load(settings.output_schema.as_deref())?;
+    let attached = attachments::load(&settings.attach)?;
     let cancel = CancellationToken::new();
     let work = async {
         let policy = &in_force.policy;
         let world = World::new(policy, LimitOverrides::default(), LoadLines::unless(command.json))?;
         let components = unless_cancelled(&cancel, load_components(&world, command, matches, policy)).await?;
         let agent = build(command, policy, model, &components, &world.log)?;
-        let request = agent.request(prompt)?.cancel(cancel.clone());
-        Ok(agent.run_request(request).await?)
+        let mut request = agent.request(prompt)?.cancel(cancel.clone());
+        request.output_schema = schema;
+        request.prompt.extend(attached);
+        agent.run_request(request).await.map_err(explain_start)
     };
     finish(command, interruptible(&cancel, work).await?)
 }
@@ -50,13 +61,14 @@ fn build(
     components: &[Component],
     log: &Arc<LogRing>,
 ) -> Result<Agent, Complaint> {
-    let mut limits = run_limits(&policy.run);
-    limits.max_turns = command.max_turns.or(limits.max_turns);
-    limits.max_time = command.max_time.or(limits.max_time);
     let mut builder = Agent::builder_shared(model)
-        .limits(limits)
+        .limits(run_limits(&run_policy(command, &policy.run)))
         .approver(Arc::new(AtTerminal::new(components)))
         .events(Arc::new(Lines { log: Arc::clone(log) }));
+    // Without a folder for them, large results stay in memory.
+    if let Some(path) = results_dir() {
+        builder = builder.results(Arc::new(ResultFolder::new(path, ResultFolderLimits::default()).store()));
+    }
     if let Some(text) = &command.system {
         builder = builder.system(text);
     }
@@ -64,6 +76,27 @@ fn build(
         builder = builder.tools(component);
     }
     builder.build().map_err(explain_build)
+}
+
+/// What the policy says of runs, with what was typed in its place.
+fn run_policy(command: &Run, policy: &RunPolicy) -> RunPolicy {
+    RunPolicy {
+        model: policy.model.clone(),
+        max_turns: command.max_turns.or(policy.max_turns),
+        max_tool_calls: command.max_tool_calls.or(policy.max_tool_calls),
+        max_time: command.max_time.or(policy.max_time),
+        strict: if command.strict { Some(true) } else { policy.strict },
+        output_schema: command.output_schema.clone().or_else(|| policy.output_schema.clone()),
+        attach: if command.attach.is_empty() { policy.attach.clone() } else { command.attach.clone() },
+    }
+}
+
+/// A request that cannot start is wrong as it was typed.
+fn explain_start(error: AgentError) -> anyhow::Error {
+    match error {
+        AgentError::Setup(error) => Complaint::usage("the run cannot start").because(error).into(),
+        error => error.into(),
+    }
 }
 
 /// What cannot be offered is for the operator to cure.

@@ -155,6 +155,12 @@ pub struct RunPolicy {
     pub max_tool_calls: Option<Bound>,
     /// Wall-clock time per run.
     pub max_time: Option<Duration>,
+    /// Whether runs begin from the strict limits instead of the default ones.
+    pub strict: Option<bool>,
+    /// The file with the JSON Schema of the answer; relative paths start at the policy file.
+    pub output_schema: Option<PathBuf>,
+    /// Files that go with the prompt; relative paths start at the policy file.
+    pub attach: Vec<PathBuf>,
 }
 
 /// A count, or no bound at all.

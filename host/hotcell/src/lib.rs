@@ -171,6 +171,6 @@ pub use hotcell_core::policy::{Isolation, Permission, Policy};
 pub use hotcell_core::results::ResultStore;
 pub use hotcell_core::tool::{Definition, Tool};
 pub use hotcell_core::{
-    approval, budget, call, content, engine, event, grant, ids, limits, media, message, model, outcome, policy,
-    services, text, tool, units,
+    approval, budget, call, content, engine, event, grant, ids, limits, media, message, model, outcome,
+    policy, services, text, tool, units,
 };

@@ -17,6 +17,9 @@ impl Policy {
                 files.host = folder.join(&files.host);
             }
         }
+        for path in self.run.output_schema.iter_mut().chain(&mut self.run.attach) {
+            *path = folder.join(&*path);
+        }
         self
     }
 }

@@ -170,6 +170,15 @@ impl Reader {
         number
     }
 
+    pub(super) fn flag(&mut self, node: &Node<'_>) -> Option<bool> {
+        if let DeValue::Boolean(value) = node.value {
+            Some(*value)
+        } else {
+            self.wrong(node, "true or false", "write the word without quotes");
+            None
+        }
+    }
+
     /// A text that is one of a few words.
     pub(super) fn word<T: Copy>(&mut self, node: &Node<'_>, words: &[(&str, T)]) -> Option<T> {
         let names: Vec<_> = words.iter().map(|(word, _)| *word).collect();

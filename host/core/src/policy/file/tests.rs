@@ -40,6 +40,9 @@ model = "openai/gpt-4.1"
 max_turns = "unlimited"
 max_tool_calls = 7
 max_time = "10m"
+strict = true
+output_schema = "answer.json"
+attach = ["a.png", "/b.pdf"]
 
 [compile]
 isolation = "required"
@@ -63,6 +66,9 @@ isolation = "required"
             max_turns: Some(Bound::Unlimited),
             max_tool_calls: Some(Bound::AtMost(NonZeroU32::new(7).unwrap())),
             max_time: Some(Duration::from_secs(600)),
+            strict: Some(true),
+            output_schema: Some("answer.json".into()),
+            attach: vec!["a.png".into(), "/b.pdf".into()],
         },
         compile: CompilePolicy { isolation: Isolation::Required },
     };

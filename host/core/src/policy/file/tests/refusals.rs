@@ -109,7 +109,7 @@ fn keys_nobody_reads_are_refused_at_every_level() {
     );
     check(
         "run.max_steps = 3",
-        "run.max_steps: `max_time`, `max_tool_calls`, `max_turns` or `model`, found the unknown key `max_steps`",
+        "run.max_steps: `attach`, `max_time`, `max_tool_calls`, `max_turns`, `model`, `output_schema` or `strict`, found the unknown key `max_steps`",
     );
 }
 
@@ -192,6 +192,13 @@ fn values_of_the_wrong_kind_or_range_are_refused() {
             "run.max_turns = -1",
             &format!("run.max_turns: {count} 4294967295, or \"unlimited\", found the integer -1"),
         ),
+        ("run.strict = \"yes\"", "run.strict: true or false, found \"yes\""),
+        (
+            "run.output_schema = \"\"",
+            "run.output_schema: the path of a file with a JSON Schema, such as \"answer.json\", found \"\"",
+        ),
+        ("run.attach = \"a.png\"", "run.attach: a list of files, such as [\"chart.png\"], found \"a.png\""),
+        ("run.attach = [3]", "run.attach[0]: the path of a file, such as \"chart.png\", found the integer 3"),
         ("run.max_time = 2026-11-30", "run.max_time: a duration, such as \"10s\", found the time 2026-11-30"),
         (
             "run.model = \" \"",
