@@ -59,6 +59,7 @@ fn the_line_a_denial_names_allows_the_call() {
     assert_eq!(std::fs::read_to_string(folder.path().join("a.md")).unwrap(), "b");
 }
 
+/// P-13, P-47.
 #[test]
 fn hostile_calls_end_as_errors_and_the_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -96,6 +97,7 @@ fn a_turn_limit_ends_the_run_with_its_own_label() {
     assert_eq!(said.code, Some(1), "{said:?}");
 }
 
+/// H-03.
 #[test]
 fn without_a_key_the_error_names_the_variable_and_the_offline_choice() {
     let binary = guest::binary();

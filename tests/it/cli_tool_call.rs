@@ -37,6 +37,7 @@ fn fuel_is_the_same_each_time_and_half_of_it_is_not_enough() {
     assert_eq!((said.code, &said.json()["outcome"]), (Some(1), &"fuel".into()), "{said:?}");
 }
 
+/// P-47.
 #[test]
 fn each_kind_of_misbehaviour_has_its_own_code() {
     let cases = [

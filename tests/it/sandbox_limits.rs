@@ -9,6 +9,7 @@ use hotcell_tests::{guest, health};
 
 const MIB: u64 = 1 << 20;
 
+/// P-42.
 #[tokio::test]
 async fn allocation_without_end_stops_at_the_limit() {
     let sandbox = sandbox();

@@ -69,6 +69,7 @@ async fn a_function_of_another_signature_is_refused_when_the_component_is_loaded
     assert!(error.contains("`definitions`") && error.contains("found () -> u32"), "{error}");
 }
 
+/// P-30.
 #[tokio::test]
 async fn text_that_is_not_utf8_and_json_that_is_none_are_invalid() {
     let sandbox = sandbox();
@@ -89,6 +90,7 @@ async fn a_failure_of_the_tool_keeps_its_fault_and_its_words_are_capped() {
     assert!(report.tool_fault.is_some());
 }
 
+/// P-26.
 #[tokio::test]
 async fn every_call_gets_a_fresh_instance() {
     let sandbox = sandbox();

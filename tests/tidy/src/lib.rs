@@ -18,6 +18,7 @@ pub mod loading;
 pub mod lock;
 pub mod manifests;
 pub mod one_door;
+pub mod parity;
 pub mod repository;
 pub mod tokens;
 pub mod tree;

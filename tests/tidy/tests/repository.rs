@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use hotcell_tidy::repository::Repository;
 use hotcell_tidy::tokens::{Source, matches_at};
 use hotcell_tidy::{
-    arrows, births, commands, frozen, homes, loading, lock, manifests, one_door, tree, unsafety, words,
+    arrows, births, commands, frozen, homes, loading, lock, manifests, one_door, parity, tree, unsafety,
+    words,
 };
 
 fn repository() -> Repository {
@@ -37,6 +38,7 @@ fn a_tool_is_called_only_in_the_one_door() {
     hold("`Tool::call` is invoked in one function:", &one_door::violations(&host));
 }
 
+/// P-55.
 #[test]
 fn the_facade_without_default_features_is_light() {
     let light = tree::packages(&repository(), "hotcell", &["--no-default-features"]).unwrap();
@@ -155,4 +157,21 @@ fn every_documented_command_has_a_test() {
     assert!(shown.iter().any(|shown| shown.command == "cargo xtask demo"), "the README starts with the demo");
     let list = repository.text("tests/docs-commands.txt").unwrap();
     hold("documented commands:", &commands::violations(&shown, &list, &commands::test_names(&sources())));
+}
+
+/// Whether a row of the table of promises may still say `open`. When none is left, switch it to
+/// `false`: from then on an open row fails.
+const OPEN_ROWS_ARE_COUNTED_ONLY: bool = true;
+
+#[test]
+fn every_promise_names_the_tests_that_prove_it() {
+    let table = repository().text(parity::TABLE).unwrap();
+    let rows = parity::rows(&table).unwrap_or_else(|wrong| panic!("rows:\n  {}", wrong.join("\n  ")));
+    hold(
+        "the table of promises and the tests agree:",
+        &parity::violations(&rows, &parity::claims(&sources())),
+    );
+    let open = parity::open(&rows);
+    println!("{} of {} promises are open: {}", open.len(), rows.len(), open.join(", "));
+    assert!(OPEN_ROWS_ARE_COUNTED_ONLY || open.is_empty(), "no row is open any more, found {open:?}");
 }
