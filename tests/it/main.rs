@@ -9,6 +9,7 @@ mod cli_interrupt;
 mod cli_policy;
 mod cli_policy_check;
 mod cli_run;
+mod cli_run_settings;
 mod cli_tool_call;
 mod docs;
 mod docs_json;

@@ -90,7 +90,7 @@ async fn dispatch(command: &Command, matches: &ArgMatches) -> anyhow::Result<Exi
     match command {
         Command::Demo(command) => demo::run(command).await,
         Command::Run(command) => {
-            run::run(command, matches.subcommand_matches("run").unwrap_or(matches)).await
+            Box::pin(run::run(command, matches.subcommand_matches("run").unwrap_or(matches))).await
         }
         Command::Tool(Tool::New(command)) => tool_new::run(command),
         Command::Tool(Tool::Build(command)) => tool_build::run(command).await,

@@ -7,5 +7,6 @@ mod kept;
 mod loops;
 mod promises;
 mod replay;
+mod shortfalls;
 mod support;
 mod time;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt as _};
 use hotcell_core::call::CallReport;
+use hotcell_core::limits::{Limits, OnTurnLimit, Oversized};
 use hotcell_core::message::Message;
 use hotcell_core::model::{Model, ModelError, ModelEvent, ModelRequest};
 use hotcell_core::tool::{CallContext, Definition, Tool, ToolKind};
@@ -149,4 +150,24 @@ async fn two_harnesses_with_tools_of_one_name_do_not_meet() {
         results(&harness(model, [which(text)]).run(request("go")).await.unwrap())
     };
     assert_eq!(tokio::join!(run("one"), run("other")), (vec!["one".to_owned()], vec!["other".to_owned()]));
+}
+
+/// P-37, H-12, H-14, H-20, H-22.
+#[test]
+fn the_presets_have_the_numbers_they_promise() {
+    let count = |limit: Option<std::num::NonZeroU32>| limit.map(std::num::NonZeroU32::get);
+    let numbers = |limits: &Limits| {
+        (
+            count(limits.max_turns),
+            count(limits.max_tool_calls),
+            limits.max_result_chars.get(),
+            limits.max_time,
+        )
+    };
+    let (default, strict) = (Limits::default(), Limits::strict());
+    assert_eq!(numbers(&default), (Some(50), None, 12_000, None));
+    assert_eq!(numbers(&strict), (Some(20), Some(100), 16_000, None));
+    assert_eq!((default.on_turn_limit, strict.on_turn_limit), (OnTurnLimit::FinalAnswer, OnTurnLimit::Stop));
+    assert!(matches!(default.oversized, Oversized::Spill { .. }) && strict.oversized == Oversized::Truncate);
+    assert_eq!((default.max_tool_calls_per_turn.get(), default.host_tool_timeout.as_secs()), (128, 25));
 }
