@@ -160,6 +160,21 @@ fn names_that_models_see_are_legal_and_differ() {
 }
 
 #[test]
+fn files_and_flags_of_a_run_are_what_they_are_called() {
+    for (line, expected) in [
+        ("run.strict = \"yes\"", "run.strict: true or false, found \"yes\""),
+        (
+            "run.output_schema = \"\"",
+            "run.output_schema: the path of a file with a JSON Schema, such as \"answer.json\", found \"\"",
+        ),
+        ("run.attach = \"a.png\"", "run.attach: a list of files, such as [\"chart.png\"], found \"a.png\""),
+        ("run.attach = [3]", "run.attach[0]: the path of a file, such as \"chart.png\", found the integer 3"),
+    ] {
+        check(line, expected);
+    }
+}
+
+#[test]
 fn values_of_the_wrong_kind_or_range_are_refused() {
     let count = "a whole number from 1 to";
     for (line, expected) in [
@@ -192,13 +207,6 @@ fn values_of_the_wrong_kind_or_range_are_refused() {
             "run.max_turns = -1",
             &format!("run.max_turns: {count} 4294967295, or \"unlimited\", found the integer -1"),
         ),
-        ("run.strict = \"yes\"", "run.strict: true or false, found \"yes\""),
-        (
-            "run.output_schema = \"\"",
-            "run.output_schema: the path of a file with a JSON Schema, such as \"answer.json\", found \"\"",
-        ),
-        ("run.attach = \"a.png\"", "run.attach: a list of files, such as [\"chart.png\"], found \"a.png\""),
-        ("run.attach = [3]", "run.attach[0]: the path of a file, such as \"chart.png\", found the integer 3"),
         ("run.max_time = 2026-11-30", "run.max_time: a duration, such as \"10s\", found the time 2026-11-30"),
         (
             "run.model = \" \"",
