@@ -195,7 +195,7 @@ fn a_large_result_is_kept_privately_until_it_is_cleaned() {
 
     let young = hotcell(folder.path(), &["clean", "--older-than", "1h"]);
     assert!(
-        young.code == Some(0) && young.out.starts_with("nothing older than 1h to remove in "),
+        young.code == Some(0) && young.out.starts_with("nothing older than 3600.00 s to remove in "),
         "{young:?}"
     );
     let dry = hotcell(folder.path(), &["clean", "--dry-run"]);
