@@ -13,6 +13,7 @@ mod cli_run_settings;
 mod cli_tool_call;
 mod docs;
 mod docs_json;
+mod loading_bombs;
 mod loading_bytes;
 mod loading_bytes_large;
 mod loading_cache;
