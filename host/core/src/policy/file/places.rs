@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::problem::position;
 use super::words::{join, quote_key, quote_text};
 
 /// How deep keys are followed; the deepest one of a policy, such as `components.a.grants.files[0].host`, has five
@@ -25,13 +24,17 @@ pub struct Place {
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     text: String,
+    /// Where each line of the text begins; counted once, because a caller may ask for every key of a large file.
+    line_starts: Vec<usize>,
     offsets: BTreeMap<String, usize>,
 }
 
 impl Places {
     /// Notes the places of a text that [`PolicyFile::parse`](super::PolicyFile::parse) accepts.
     pub(super) fn of(text: &str) -> Self {
-        let mut places = Self { text: text.to_owned(), offsets: BTreeMap::new() };
+        let after_each_line = text.match_indices('\n').map(|(at, _)| at + 1);
+        let line_starts = std::iter::once(0).chain(after_each_line).collect();
+        let mut places = Self { text: text.to_owned(), line_starts, offsets: BTreeMap::new() };
         let (root, _errors) = DeTable::parse_recoverable(text);
         places.note_table("", root.get_ref(), 0);
         places
@@ -40,8 +43,10 @@ impl Places {
     /// Where this key stands; the path is the one errors show, such as `components.notes.tools.write.permission`.
     #[must_use]
     pub fn get(&self, path: &str) -> Option<Place> {
-        let (line, column) = position(&self.text, *self.offsets.get(path)?);
-        Some(Place { line, column })
+        let at = *self.offsets.get(path)?;
+        let line = self.line_starts.partition_point(|start| *start <= at);
+        let start = *self.line_starts.get(line.checked_sub(1)?)?;
+        Some(Place { line, column: self.text.get(start..at)?.chars().count() + 1 })
     }
 
     fn note_table(&mut self, path: &str, table: &DeTable<'_>, depth: usize) {
