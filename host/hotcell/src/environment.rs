@@ -13,12 +13,23 @@ pub fn cache_dir() -> Option<PathBuf> {
 }
 
 fn choose_cache_dir(read: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    // A relative path would put the cache wherever the program happens to be started, which may be a
+    choose_dir(read, "HOTCELL_CACHE_DIR", "XDG_CACHE_HOME", ".cache")
+}
+
+/// The folder that our own variable names, else ours in the folder for all programs, else ours in that folder's place at
+/// home.
+fn choose_dir(
+    read: impl Fn(&str) -> Option<OsString>,
+    own: &str,
+    of_all: &str,
+    at_home: &str,
+) -> Option<PathBuf> {
+    // A relative path would put the folder wherever the program happens to be started, which may be a
     // folder that others prepared.
     let absolute = |name: &str| read(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("HOTCELL_CACHE_DIR")
-        .or_else(|| absolute("XDG_CACHE_HOME").map(|folder| folder.join("hotcell")))
-        .or_else(|| absolute("HOME").map(|folder| folder.join(".cache").join("hotcell")))
+    absolute(own)
+        .or_else(|| absolute(of_all).map(|folder| folder.join("hotcell")))
+        .or_else(|| absolute("HOME").map(|folder| folder.join(at_home).join("hotcell")))
 }
 
 /// The folder for results that were too large for a model: `results` in `HOTCELL_STATE_DIR`, else in
@@ -32,10 +43,7 @@ pub fn results_dir() -> Option<PathBuf> {
 }
 
 fn choose_results_dir(read: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let absolute = |name: &str| read(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("HOTCELL_STATE_DIR")
-        .or_else(|| absolute("XDG_STATE_HOME").map(|folder| folder.join("hotcell")))
-        .or_else(|| absolute("HOME").map(|folder| folder.join(".local/state/hotcell")))
+    choose_dir(read, "HOTCELL_STATE_DIR", "XDG_STATE_HOME", ".local/state")
         .map(|folder| folder.join("results"))
 }
 
@@ -48,9 +56,7 @@ pub(crate) fn random_hex() -> std::io::Result<String> {
 
 /// A new id: the word, a dash and 64 random bits.
 pub(crate) fn random_id(word: &str) -> Result<String, String> {
-    let mut bytes = [0_u8; 8];
-    getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
-    Ok(format!("{word}-{:016x}", u64::from_ne_bytes(bytes)))
+    random_hex().map(|name| format!("{word}-{name}")).map_err(|error| error.to_string())
 }
 
 /// The program that is running, also after its file was replaced.
