@@ -13,7 +13,7 @@ mod ready;
 use std::fmt;
 use std::sync::Arc;
 
-use hotcell_core::approval::{Approver, ApproverError, Decision};
+use hotcell_core::approval::{Approval, Approver, ApproverError, Decision};
 use hotcell_core::budget::Budget;
 use hotcell_core::call::Caller;
 use hotcell_core::ids::{CallId, IdempotencyKey};
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::ready::Ready;
 use crate::answer::Answer;
 use crate::clock::Clock;
-use crate::machine::{Approval, PendingApproval};
+use crate::machine::PendingApproval;
 use crate::tool_set::ToolSet;
 use crate::wording;
 
@@ -207,7 +207,7 @@ impl Door {
         };
         let name = pending.request.tool.as_str();
         Ok(match decision {
-            Decision::Approve => Ok(()),
+            Decision::Approve | Decision::ApproveForSession => Ok(()),
             Decision::Deny(reason) => Err(self.answer(wording::denied_by_approver(name, &reason))),
             // A decision this version does not know runs nothing.
             _ => Err(self.answer(wording::denied_by_approver(name, "the decision is not supported"))),

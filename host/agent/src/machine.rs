@@ -28,7 +28,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 pub use self::apply::ApplyError;
-pub use self::command::{Approval, Command, CommandId, CommandIdError, CommandOutcome, PendingApproval};
+pub use self::command::{Command, CommandId, CommandIdError, CommandOutcome, PendingApproval};
 pub use self::entry::{EntryStatus, SkipReason, ToolEntry};
 pub use self::head::{Entry, Head, Interrupt, MACHINE_VERSION, RunPhase, Step};
 pub use self::setup::{MAX_RUN_ID_BYTES, RunInput, RunSetup, SetupError};
@@ -275,15 +275,7 @@ impl RunMachine {
     }
 
     fn fail(&mut self, error: RunErrorInfo) {
-        let stop = match error.kind {
-            crate::status::ErrorKind::MaxTurns => StopReason::MaxTurns,
-            crate::status::ErrorKind::Provider
-            | crate::status::ErrorKind::RateLimited
-            | crate::status::ErrorKind::MalformedReply
-            | crate::status::ErrorKind::Approval
-            | crate::status::ErrorKind::EventSink
-            | crate::status::ErrorKind::Internal => StopReason::Error,
-        };
+        let stop = StopReason::of_error(error.kind);
         self.end(RunStatus::Failed, stop);
         self.head.error = Some(error);
     }

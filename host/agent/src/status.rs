@@ -16,6 +16,10 @@ pub enum RunStatus {
     Completed,
     /// A bound ended the run first; the transcript is whole and can be continued.
     Stopped,
+    /// Somebody has to decide; the run can be resumed.
+    AwaitingInput,
+    /// The run was told to stand still; it can be resumed.
+    Paused,
     /// The caller gave up.
     Cancelled,
     /// An error ended the run.
@@ -51,6 +55,14 @@ pub enum StopReason {
     Cancelled,
     /// The answer is not what the output schema asks for.
     InvalidOutput,
+    /// The next model call could cost more than is left.
+    CostLimit,
+    /// The model repeated itself and was told so.
+    LoopGuard,
+    /// Somebody has to approve a call.
+    Approval,
+    /// Somebody has to say what became of a call that was under way.
+    UncertainOutcome,
     /// An error; see [`RunErrorInfo`].
     Error,
 }
@@ -73,6 +85,25 @@ impl StopReason {
             _ => Self::Other("unknown".to_owned()),
         }
     }
+
+    /// The reason a run that failed with this kind of error ends with.
+    #[must_use]
+    pub(crate) const fn of_error(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::MaxTurns => Self::MaxTurns,
+            ErrorKind::CostLimit => Self::CostLimit,
+            ErrorKind::Provider
+            | ErrorKind::RateLimited
+            | ErrorKind::ContextOverflow
+            | ErrorKind::MalformedReply
+            | ErrorKind::Approval
+            | ErrorKind::EventSink
+            | ErrorKind::Middleware
+            | ErrorKind::Storage
+            | ErrorKind::RecoveryExhausted
+            | ErrorKind::Internal => Self::Error,
+        }
+    }
 }
 
 /// The kinds of error a run can fail with.
@@ -90,8 +121,18 @@ pub enum ErrorKind {
     Approval,
     /// An event could not be delivered.
     EventSink,
+    /// The prompt is longer than the model can take.
+    ContextOverflow,
+    /// A middleware failed or broke its rules.
+    Middleware,
+    /// What has to be kept could not be.
+    Storage,
     /// The turns were used up and the limits say that this is a failure.
     MaxTurns,
+    /// The next model call could cost more than is left.
+    CostLimit,
+    /// What a run does to go on was tried as often as it may be.
+    RecoveryExhausted,
     /// A fault of the host.
     Internal,
 }
@@ -106,7 +147,12 @@ impl ErrorKind {
             Self::MalformedReply => "malformed_reply",
             Self::Approval => "approval",
             Self::EventSink => "event_sink",
+            Self::ContextOverflow => "context_overflow",
+            Self::Middleware => "middleware",
+            Self::Storage => "storage",
             Self::MaxTurns => "max_turns",
+            Self::CostLimit => "cost_limit",
+            Self::RecoveryExhausted => "recovery_exhausted",
             Self::Internal => "internal",
         }
     }

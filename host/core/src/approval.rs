@@ -32,10 +32,31 @@ pub struct ApprovalRequest {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Decision {
-    /// The call runs.
+    /// The call runs, this once.
     Approve,
+    /// The call runs, and so does every later call of the same tool in this session, until the tool's
+    /// component, definition or grants change.
+    ApproveForSession,
     /// The call does not run; the model is told so and why.
     Deny(String),
+    /// The call runs with these arguments instead; they are checked like the model's, and the model is told.
+    Edit(Value),
+    /// Somebody will decide later; the run waits, also in another process.
+    Suspend,
+}
+
+/// What an approval is bound to: with anything else of these, another approval is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    /// The component; none for host tools.
+    pub component: Option<Digest>,
+    /// The digest of the definition that was shown.
+    pub definition: Digest,
+    /// The digest of the grants in force; none for host tools.
+    pub grants: Option<Digest>,
+    /// The digest of the canonical JSON of the arguments.
+    pub arguments: Digest,
 }
 
 /// Says that an approver could not decide; the call does not run.
@@ -43,7 +64,7 @@ pub enum Decision {
 #[error("approver failed: {0}")]
 pub struct ApproverError(pub String);
 
-/// Whoever is asked. Nothing but [`Decision::Approve`] runs a call.
+/// Whoever is asked. Nothing but an explicit approval runs a call.
 pub trait Approver: Send + Sync {
     /// Decides one call; the future is dropped when the run's time is up.
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Result<Decision, ApproverError>>;

@@ -7,27 +7,51 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::call::Usage;
-use crate::ids::{CallId, RunId, ToolName};
+use crate::ids::{CallId, RunId, SessionId, ToolName};
 use crate::model::TokenUsage;
 use crate::outcome::{EventOutcome, Outcome};
 use crate::services::Progress;
 use crate::units::millis;
 
-/// One event. It never holds prompts, arguments or outputs.
+/// One event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEvent {
-    /// The run.
-    pub run: RunId,
-    /// Its place in the order of the run, from 0.
-    pub sequence: u64,
-    /// The turn, from 0.
-    pub turn: u32,
-    /// Since the run started.
-    #[serde(rename = "elapsed_ms", with = "millis")]
-    pub elapsed: Duration,
+    /// Whose it is, and when.
+    #[serde(flatten)]
+    pub meta: EventMeta,
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
+}
+
+/// Whose an event is, and when it was. It never holds prompts, arguments or outputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventMeta {
+    /// The run.
+    pub run: RunId,
+    /// The conversation, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+    /// Its place in the order of the run, from 0. What a model says while it works has the place of
+    /// the event before it.
+    pub sequence: u64,
+    /// The turn, from 0.
+    pub turn: u32,
+    /// How often the model was asked in this turn, from 1.
+    pub attempt: u32,
+    /// Since the run started, without the time it stood still.
+    #[serde(rename = "elapsed_ms", with = "millis")]
+    pub elapsed: Duration,
+}
+
+/// How much of a run a sink is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Disclosure {
+    /// Events without prompts, arguments and outputs; what the result keeps.
+    #[default]
+    Metadata,
+    /// Content too, and what the model says while it works.
+    Content,
 }
 
 /// What happened.
@@ -37,6 +61,13 @@ pub struct RunEvent {
 pub enum EventKind {
     /// The run began; the first event.
     RunStarted,
+    /// The run went on after it stood still.
+    RunResumed,
+    /// The run stands still until somebody decides or resumes it.
+    RunSuspended {
+        /// The flat label of the state it is in.
+        outcome: String,
+    },
     /// A model was asked.
     ModelStarted,
     /// A model answered, or failed.
@@ -45,6 +76,32 @@ pub enum EventKind {
         outcome: EventOutcome,
         /// Tokens used.
         tokens: TokenUsage,
+    },
+    /// More of the text of a reply; shown with [`Disclosure::Content`], kept nowhere.
+    TextDelta {
+        /// The piece.
+        text: String,
+    },
+    /// More of the thinking; shown with [`Disclosure::Content`], kept nowhere.
+    ThinkingDelta {
+        /// The piece.
+        text: String,
+    },
+    /// The run went on where it could have ended.
+    Recovery {
+        /// Why.
+        reason: Recovery,
+        /// How often for this reason, from 1.
+        attempt: u32,
+        /// The most tokens of the next reply, when that changed.
+        next_budget: Option<u32>,
+    },
+    /// The model repeats itself.
+    Repetition {
+        /// The calls of one lap.
+        period: u32,
+        /// How many laps were equal.
+        laps: u32,
     },
     /// A call waits for an approver.
     ApprovalRequired {
@@ -87,6 +144,27 @@ pub enum EventKind {
     },
 }
 
+/// Why a run went on where it could have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Recovery {
+    /// A reply with calls was cut; the calls are asked for again.
+    TruncatedToolCall,
+    /// An answer was cut; it goes on where it stopped.
+    TruncatedText,
+    /// The model said nothing.
+    EmptyReply,
+    /// The provider paused its turn; it is sent back.
+    PausedTurn,
+    /// The answer does not fit the output schema.
+    InvalidOutput,
+    /// The turns are used up; a final account is asked for.
+    TurnLimit,
+    /// A call could not be read or told apart; the reply is asked for again.
+    UnreadableCall,
+}
+
 /// Says that an event could not be delivered; it ends the run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("event sink failed: {0}")]
@@ -94,6 +172,11 @@ pub struct SinkError(pub String);
 
 /// Where events go, in order. A sink that waits slows the run down; one that fails ends it.
 pub trait EventSink: Send + Sync {
+    /// How much it is shown.
+    fn disclosure(&self) -> Disclosure {
+        Disclosure::Metadata
+    }
+
     /// Takes one event.
     fn send(&self, event: RunEvent) -> BoxFuture<'_, Result<(), SinkError>>;
 }

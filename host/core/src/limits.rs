@@ -1,10 +1,12 @@
 //! What caps one call and one run.
 
-use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+mod run;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::run::{Limits, MAX_TIME, OnTurnLimit, Oversized};
 use crate::units::millis;
 
 /// The limits of one call of a component tool.
@@ -110,120 +112,12 @@ impl LimitOverrides {
     }
 }
 
-/// What happens when a run has used its turns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnTurnLimit {
-    /// One more model call, without tools, for a final account.
-    FinalAnswer,
-    /// The run stops.
-    Stop,
-    /// The run fails.
-    Fail,
-}
-
-/// What happens to a result that is larger than what the model may read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Oversized {
-    /// It is kept whole where the run can read it, and the model gets a part and how to read the rest.
-    Spill {
-        /// Bytes one run may keep; what does not fit is cut instead.
-        max_bytes: NonZeroU64,
-    },
-    /// It is cut, and a marker says how much is missing.
-    Truncate,
-}
-
-impl Default for Oversized {
-    fn default() -> Self {
-        Self::Spill { max_bytes: NonZeroU64::new(64 << 20).unwrap_or(NonZeroU64::MIN) }
-    }
-}
-
-/// The limits of one run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Limits {
-    /// Model replies per run; `None` is unlimited.
-    pub max_turns: Option<NonZeroU32>,
-    /// What happens at [`Limits::max_turns`].
-    pub on_turn_limit: OnTurnLimit,
-    /// Tool calls per run, attempts included; a batch that would exceed it is refused whole. `None` is unlimited.
-    pub max_tool_calls: Option<NonZeroU32>,
-    /// Tool calls in one reply; a larger batch is refused whole.
-    pub max_tool_calls_per_turn: NonZeroU32,
-    /// Wall-clock time of the whole run; `None` is unlimited.
-    #[serde(rename = "max_time_ms", with = "optional_millis")]
-    pub max_time: Option<Duration>,
-    /// Characters of one tool result that reach the model.
-    pub max_result_chars: NonZeroUsize,
-    /// What happens to larger results.
-    pub oversized: Oversized,
-    /// Bytes of the arguments of one call; larger ones are refused before they are parsed.
-    pub max_argument_bytes: NonZeroUsize,
-    /// How long a host tool may take; component tools have [`CallLimits::timeout`].
-    #[serde(rename = "host_tool_timeout_ms", with = "millis")]
-    pub host_tool_timeout: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_turns: NonZeroU32::new(50),
-            on_turn_limit: OnTurnLimit::FinalAnswer,
-            max_tool_calls: None,
-            max_tool_calls_per_turn: NonZeroU32::new(128).unwrap_or(NonZeroU32::MIN),
-            max_time: None,
-            max_result_chars: NonZeroUsize::new(12_000).unwrap_or(NonZeroUsize::MIN),
-            oversized: Oversized::default(),
-            max_argument_bytes: NonZeroUsize::new(256 << 10).unwrap_or(NonZeroUsize::MIN),
-            host_tool_timeout: Duration::from_secs(25),
-        }
-    }
-}
-
-impl Limits {
-    /// The strict preset: 20 turns, then stop; 100 tool calls; 16,000 characters per result.
-    #[must_use]
-    pub fn strict() -> Self {
-        Self {
-            max_turns: NonZeroU32::new(20),
-            on_turn_limit: OnTurnLimit::Stop,
-            max_tool_calls: NonZeroU32::new(100),
-            max_result_chars: NonZeroUsize::new(16_000).unwrap_or(NonZeroUsize::MIN),
-            oversized: Oversized::Truncate,
-            ..Self::default()
-        }
-    }
-}
-
-mod optional_millis {
-    use std::time::Duration;
-
-    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-
-    #[expect(clippy::ref_option, reason = "the signature serde asks for")]
-    pub(super) fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-        time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-        Ok(Option::<u64>::deserialize(from)?.map(Duration::from_millis))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn limits_round_trip_and_refuse_unknown_keys() {
-        let limits = Limits::strict();
-        let text = serde_json::to_string(&limits).unwrap();
-        assert_eq!(serde_json::from_str::<Limits>(&text).unwrap(), limits);
-        assert!(serde_json::from_str::<Limits>(r#"{"max_tuns": 3}"#).is_err());
-        assert!(serde_json::from_str::<Limits>(r#"{"max_turns": 0}"#).is_err());
+    fn limits_of_a_call_refuse_unknown_keys() {
         assert!(serde_json::from_str::<CallLimits>(r#"{"fule": 3}"#).is_err());
     }
 

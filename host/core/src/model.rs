@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::ids::ToolName;
 use crate::message::{ToolCall, Transcript};
 use crate::tool::Definition;
 
@@ -20,6 +22,25 @@ pub trait Model: Send + Sync {
     /// The stream ends with exactly one [`ModelEvent::Reply`] or with an error; a model that does not
     /// stream yields the reply alone. Dropping the stream gives up on the request.
     fn stream(&self, request: ModelRequest) -> BoxStream<'_, Result<ModelEvent, ModelError>>;
+
+    /// What the model can take and give, as far as it is known without asking anybody.
+    fn limits(&self) -> ModelLimits {
+        ModelLimits::default()
+    }
+
+    /// Lets go of connections; whoever made the model does this once, when no run needs it any more.
+    fn close(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// What a model can take and give, in tokens; `None` is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelLimits {
+    /// The longest reply.
+    pub max_output_tokens: Option<u32>,
+    /// The longest prompt and reply together.
+    pub context_tokens: Option<u32>,
 }
 
 impl fmt::Debug for dyn Model {
@@ -44,11 +65,16 @@ pub struct ModelRequest {
 }
 
 /// Whether a model may call tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
     /// The model decides.
+    #[default]
     Auto,
+    /// It must call a tool.
+    Required,
+    /// It must call this tool.
+    Named(ToolName),
     /// It must answer without a call.
     None,
 }

@@ -97,6 +97,11 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// The digest of the grants its component has; none for host tools. Approvals are bound to it.
+    fn grants_digest(&self) -> Option<Digest> {
+        None
+    }
+
     /// Runs the tool on arguments that were validated against [`Definition::input_schema`].
     ///
     /// Every failure is a report; dropping the future stops the tool.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotcell_core::approval::ApprovalRequest;
+use hotcell_core::approval::{Approval, ApprovalRequest};
 use hotcell_core::call::CallReport;
 use hotcell_core::canonical;
 use hotcell_core::limits::CallLimits;
@@ -12,7 +12,7 @@ use hotcell_core::tool::{CallContext, ToolKind};
 use serde_json::Value;
 
 use super::{Admission, Consent, Door, DoorRequest, Ready, arguments};
-use crate::machine::{Approval, PendingApproval};
+use crate::machine::PendingApproval;
 use crate::tool_set::Slot;
 use crate::wording;
 
@@ -104,7 +104,13 @@ fn bind(slot: &Slot, arguments: &Value) -> Result<Approval, Box<CallReport>> {
         let message = format!("The arguments cannot be shown for approval: {error}.");
         Box::new(CallReport::new(hotcell_core::outcome::Outcome::InvalidArgs, message))
     })?;
-    Ok(Approval { definition: slot.digest, arguments })
+    let tool = &slot.offer.tool;
+    Ok(Approval {
+        component: tool.component(),
+        definition: slot.digest,
+        grants: tool.grants_digest(),
+        arguments,
+    })
 }
 
 fn pending(request: &DoorRequest, slot: &Slot, arguments: Value, approval: Approval) -> PendingApproval {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
-use hotcell_core::event::{EventKind, EventSink, RunEvent, SinkError};
+use hotcell_core::event::{EventKind, EventMeta, EventSink, RunEvent, SinkError};
 use hotcell_core::ids::RunId;
 use tokio_util::sync::CancellationToken;
 
@@ -44,13 +44,15 @@ impl Emitter {
     /// A sink that is still busy when the run's time is up gets a last moment and then no more events;
     /// that is not an error, because the run ends anyway.
     pub(super) async fn emit(&mut self, turn: u32, kind: EventKind) -> Result<(), SinkError> {
-        let event = RunEvent {
+        let meta = EventMeta {
             run: self.run.clone(),
+            session: None,
             sequence: u64::try_from(self.events.len()).unwrap_or(u64::MAX),
             turn,
+            attempt: 1,
             elapsed: self.elapsed(),
-            kind,
         };
+        let event = RunEvent { meta, kind };
         self.events.push(event.clone());
         let Some(sink) = self.sink.as_ref().map(Arc::clone) else { return Ok(()) };
         // The future of a sink that panicked is dropped and the sink never used again, so nothing

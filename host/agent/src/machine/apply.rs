@@ -242,7 +242,7 @@ impl RunMachine {
     ) -> Step {
         let mut entries = Vec::new();
         match decision {
-            Ok(Decision::Approve) => self.update(place, &mut entries, |tool| {
+            Ok(Decision::Approve | Decision::ApproveForSession) => self.update(place, &mut entries, |tool| {
                 tool.status = EntryStatus::Prepared;
                 tool.approval = tool.pending.take().map(|pending| pending.approval);
             }),

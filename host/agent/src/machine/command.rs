@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use hotcell_core::approval::{ApprovalRequest, ApproverError, Decision};
-use hotcell_core::ids::{CallId, Digest, IdError, IdempotencyKey, RunId};
+use hotcell_core::approval::{Approval, ApprovalRequest, ApproverError, Decision};
+use hotcell_core::ids::{CallId, IdError, IdempotencyKey, RunId};
 use hotcell_core::message::ToolCall;
 use hotcell_core::model::{ModelError, ModelReply, ToolChoice};
 use serde::{Deserialize, Serialize};
@@ -122,15 +122,6 @@ impl Command {
             Self::CallModel { id, .. } | Self::CallTool { id, .. } | Self::AskApproval { id, .. } => id,
         }
     }
-}
-
-/// What an approval is bound to: another definition or other arguments need another approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Approval {
-    /// The digest of the definition that was shown.
-    pub definition: Digest,
-    /// The digest of the canonical JSON of the arguments that were shown.
-    pub arguments: Digest,
 }
 
 /// A call that waits for an approver.

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use hotcell_core::approval::Approval;
 use hotcell_core::content::Block;
 use hotcell_core::message::{Message, ToolCall};
 use hotcell_core::outcome::{EventOutcome, Outcome};
 use serde::{Deserialize, Serialize};
 
-use super::command::{Approval, CommandId, PendingApproval};
+use super::command::{CommandId, PendingApproval};
 use crate::answer::Answer;
 
 /// How far a call has come.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hotcell_core::config::ConfigErrors;
 use hotcell_core::content::Block;
 use hotcell_core::ids::RunId;
 use hotcell_core::limits::Limits;
@@ -48,12 +49,9 @@ pub enum SetupError {
         /// Bytes found.
         found: usize,
     },
-    /// A time limit is zero.
-    #[error("{name} is zero; a time limit is greater than zero, or absent")]
-    ZeroTime {
-        /// The limit.
-        name: &'static str,
-    },
+    /// The limits have values that cannot be.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
     /// The prompt has no content.
     #[error("the prompt is empty; expected at least one block of content")]
     EmptyPrompt,
@@ -74,12 +72,7 @@ pub(super) fn check(setup: &mut RunSetup, input: &RunInput) -> Result<(), SetupE
     if found > MAX_RUN_ID_BYTES {
         return Err(SetupError::RunId { found });
     }
-    if setup.limits.max_time == Some(Duration::ZERO) {
-        return Err(SetupError::ZeroTime { name: "max_time" });
-    }
-    if setup.limits.host_tool_timeout.is_zero() {
-        return Err(SetupError::ZeroTime { name: "host_tool_timeout" });
-    }
+    setup.limits.check()?;
     setup.limits.max_time = setup.limits.max_time.map(round_up);
     setup.limits.host_tool_timeout = round_up(setup.limits.host_tool_timeout);
     if input.prompt.is_empty() {

@@ -37,8 +37,12 @@ pub(super) fn encode(wire: &Chat, request: &ModelRequest) -> Result<Encoded, Mod
             ToolDefinition::new(tool_name(tool.name.as_str()), &tool.description, tool.input_schema.clone())
         })
         .collect();
-    completion.tool_choice = match request.tool_choice {
+    completion.tool_choice = match &request.tool_choice {
         ToolChoice::Auto => None,
+        ToolChoice::Required => Some(rig::ToolChoice::Required),
+        ToolChoice::Named(name) => {
+            Some(rig::ToolChoice::Specific { function_names: vec![tool_name(name.as_str())] })
+        }
         ToolChoice::None => Some(rig::ToolChoice::None),
     };
     completion.max_tokens = request.max_output_tokens.map(u64::from);

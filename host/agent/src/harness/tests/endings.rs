@@ -87,7 +87,7 @@ async fn the_final_account_is_asked_for_with_the_tools_declared_and_forbidden() 
     let result = harness(Arc::clone(&model) as _, [add()]).run(request("go").limits(limits)).await.unwrap();
     assert_eq!((result.outcome(), result.turns, result.tool_calls), ("limited", 3, 2));
     let requests = model.requests();
-    let choices: Vec<_> = requests.iter().map(|request| request.tool_choice).collect();
+    let choices: Vec<_> = requests.iter().map(|request| request.tool_choice.clone()).collect();
     assert_eq!(choices, [ToolChoice::Auto, ToolChoice::Auto, ToolChoice::None]);
     assert_eq!(requests[2].tools.len(), 2);
 }

@@ -32,9 +32,9 @@ async fn a_run_with_one_tool_tells_exactly_these_events() {
         ]
     );
     assert_eq!(*sink.events.lock().unwrap(), result.events);
-    let sequence: Vec<_> = result.events.iter().map(|event| event.sequence).collect();
+    let sequence: Vec<_> = result.events.iter().map(|event| event.meta.sequence).collect();
     assert_eq!(sequence, (0..8).collect::<Vec<_>>());
-    let turns: Vec<_> = result.events.iter().map(|event| event.turn).collect();
+    let turns: Vec<_> = result.events.iter().map(|event| event.meta.turn).collect();
     assert_eq!(turns, [0, 0, 0, 0, 0, 1, 1, 1]);
 }
 
@@ -124,7 +124,7 @@ async fn a_result_round_trips_through_json() {
     // Times are whole milliseconds in JSON.
     let whole = |time: &mut Duration| *time = Duration::from_millis(u64::try_from(time.as_millis()).unwrap());
     whole(&mut result.elapsed);
-    result.events.iter_mut().for_each(|event| whole(&mut event.elapsed));
+    result.events.iter_mut().for_each(|event| whole(&mut event.meta.elapsed));
     assert_eq!(serde_json::from_value::<RunResult>(json).unwrap(), result);
 }
 

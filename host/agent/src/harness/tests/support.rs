@@ -133,7 +133,7 @@ impl Sink {
 impl EventSink for Sink {
     fn send(&self, event: RunEvent) -> BoxFuture<'_, Result<(), SinkError>> {
         Box::pin(async move {
-            let place = usize::try_from(event.sequence).unwrap();
+            let place = usize::try_from(event.meta.sequence).unwrap();
             if let Some((_, time)) = self.slow.filter(|(from, _)| place >= *from) {
                 tokio::time::sleep(time).await;
             }

@@ -184,7 +184,7 @@ fn limits_that_make_no_sense_are_refused() {
         Limits { max_time: Some(Duration::ZERO), ..Limits::default() },
         Limits { host_tool_timeout: Duration::ZERO, ..Limits::default() },
     ] {
-        assert!(matches!(RunMachine::start(setup(limits), input()), Err(SetupError::ZeroTime { .. })));
+        assert!(matches!(RunMachine::start(setup(limits), input()), Err(SetupError::Config(_))));
     }
     for text in [
         r#"{"max_turns": 0}"#,

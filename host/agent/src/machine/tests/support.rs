@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotcell_core::approval::ApprovalRequest;
+use hotcell_core::approval::{Approval, ApprovalRequest};
 use hotcell_core::call::{CallReport, Caller};
 use hotcell_core::content::Block;
 use hotcell_core::ids::{CallId, Digest, RunId, ToolName};
@@ -16,8 +16,8 @@ use serde_json::json;
 
 use crate::answer::Answer;
 use crate::machine::{
-    Approval, Command, CommandId, CommandOutcome, Entry, Head, Parts, PendingApproval, RunInput, RunMachine,
-    RunSetup, Step, ToolEntry,
+    Command, CommandId, CommandOutcome, Entry, Head, Parts, PendingApproval, RunInput, RunMachine, RunSetup,
+    Step, ToolEntry,
 };
 
 pub(super) fn ms(milliseconds: u64) -> Duration {
@@ -69,7 +69,7 @@ pub(super) fn needs_approval() -> CommandOutcome {
         arguments: json!({}),
         policy_line: "tools.a = { permission = \"allow\" }".into(),
     };
-    let approval = Approval { definition: digest, arguments: digest };
+    let approval = Approval { component: None, definition: digest, grants: None, arguments: digest };
     CommandOutcome::NeedsApproval(PendingApproval { request: Arc::new(request), approval })
 }
 
