@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::{Checks, ConfigErrors};
 use crate::model::TokenUsage;
@@ -109,7 +109,7 @@ impl Prices {
             cache_read_multiplier: default_read(),
             cache_write_multiplier: default_write(),
         }
-        .checked()
+        .checked("prices")
     }
 
     /// The same prices with other multiples of the input price for tokens read from and written to a cache.
@@ -117,11 +117,15 @@ impl Prices {
     /// # Errors
     /// A multiple that is negative, infinite or none; both are told.
     pub fn cache_multipliers(self, read: f64, write: f64) -> Result<Self, ConfigErrors> {
-        Self { cache_read_multiplier: read, cache_write_multiplier: write, ..self }.checked()
+        Self { cache_read_multiplier: read, cache_write_multiplier: write, ..self }.checked("prices")
     }
 
-    fn checked(self) -> Result<Self, ConfigErrors> {
-        let mut checks = Checks::below("prices");
+    fn checked(self, path: &str) -> Result<Self, ConfigErrors> {
+        self.check(path).map(|()| self)
+    }
+
+    fn check(&self, path: &str) -> Result<(), ConfigErrors> {
+        let mut checks = Checks::below(path);
         let fields = [
             ("input_per_million", self.input_per_million),
             ("output_per_million", self.output_per_million),
@@ -131,7 +135,7 @@ impl Prices {
         for (field, value) in fields {
             checks.expect(value.is_finite() && value >= 0.0, field, || not_an_amount(value));
         }
-        checks.finish().map(|()| self)
+        checks.finish()
     }
 
     /// What these tokens cost: uncached, cached and written input, each at its price, and the output.
@@ -148,16 +152,21 @@ impl Prices {
     }
 }
 
+impl RawPrices {
+    const fn unchecked(&self) -> Prices {
+        Prices {
+            input_per_million: self.input_per_million,
+            output_per_million: self.output_per_million,
+            cache_read_multiplier: self.cache_read_multiplier,
+            cache_write_multiplier: self.cache_write_multiplier,
+        }
+    }
+}
+
 impl TryFrom<RawPrices> for Prices {
     type Error = ConfigErrors;
     fn try_from(raw: RawPrices) -> Result<Self, ConfigErrors> {
-        Self {
-            input_per_million: raw.input_per_million,
-            output_per_million: raw.output_per_million,
-            cache_read_multiplier: raw.cache_read_multiplier,
-            cache_write_multiplier: raw.cache_write_multiplier,
-        }
-        .checked()
+        raw.unchecked().checked("prices")
     }
 }
 
@@ -174,7 +183,7 @@ pub struct CostLimit {
 #[serde(deny_unknown_fields)]
 struct RawCostLimit {
     max_dollars: f64,
-    prices: Prices,
+    prices: RawPrices,
 }
 
 impl CostLimit {
@@ -183,11 +192,22 @@ impl CostLimit {
     /// # Errors
     /// The amount is not a finite number greater than zero.
     pub fn new(max_dollars: f64, prices: Prices) -> Result<Self, ConfigErrors> {
-        let mut checks = Checks::below("cost");
-        checks.expect(max_dollars.is_finite() && max_dollars > 0.0, "max_dollars", || {
-            format!("found {max_dollars}, expected a finite number of dollars greater than zero")
+        Self { max_dollars: Dollars(max_dollars), prices }.checked("cost")
+    }
+
+    fn checked(self, path: &str) -> Result<Self, ConfigErrors> {
+        self.check(path).map(|()| self)
+    }
+
+    /// Checks all fields, which stand below this path.
+    pub(crate) fn check(&self, path: &str) -> Result<(), ConfigErrors> {
+        let mut checks = Checks::below(path);
+        let Dollars(found) = self.max_dollars;
+        checks.expect(found.is_finite() && found > 0.0, "max_dollars", || {
+            format!("found {found}, expected a finite number of dollars greater than zero")
         });
-        checks.finish().map(|()| Self { max_dollars: Dollars(max_dollars), prices })
+        checks.also(self.prices.check(&format!("{path}.prices")));
+        checks.finish()
     }
 
     /// The most a run may cost.
@@ -203,11 +223,22 @@ impl CostLimit {
     }
 }
 
+impl RawCostLimit {
+    const fn unchecked(&self) -> CostLimit {
+        CostLimit { max_dollars: Dollars(self.max_dollars), prices: self.prices.unchecked() }
+    }
+}
+
 impl TryFrom<RawCostLimit> for CostLimit {
     type Error = ConfigErrors;
     fn try_from(raw: RawCostLimit) -> Result<Self, ConfigErrors> {
-        Self::new(raw.max_dollars, raw.prices)
+        raw.unchecked().checked("cost")
     }
+}
+
+/// Reads a limit that is a part of what is checked as a whole.
+pub(crate) fn read_unchecked<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CostLimit>, D::Error> {
+    Ok(Option::<RawCostLimit>::deserialize(from)?.map(|raw| raw.unchecked()))
 }
 
 fn not_an_amount(found: f64) -> String {
@@ -225,6 +256,7 @@ fn tokens(count: u64) -> f64 {
 mod tests {
     use super::*;
 
+    /// H-17.
     #[test]
     fn cached_tokens_have_prices_of_their_own() {
         let prices = Prices::new(3.0, 15.0).unwrap();

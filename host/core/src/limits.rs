@@ -1,23 +1,35 @@
 //! What caps one call and one run.
 
 mod run;
+mod written;
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-pub use self::run::{Limits, MAX_TIME, OnTurnLimit, Oversized};
-use crate::units::millis;
+pub use self::run::{
+    Limits, MAX_CALLS_PER_TURN, MAX_KEPT_BYTES, MAX_RECOVERIES, MAX_TEXT, MAX_TIME, OnTurnLimit, Oversized,
+};
+use crate::config::{Checks, ConfigErrors};
+use crate::units::limit_millis;
+
+/// Least and most memory a call can have: one page of WebAssembly, and all that 32 bits can name.
+pub const CALL_MEMORY_BYTES: RangeInclusive<u64> = 64 << 10..=4 << 30;
+
+/// Most bytes of the result of a call; the host holds them whole.
+pub const MAX_RESULT_BYTES: u64 = 1 << 30;
 
 /// The limits of one call of a component tool.
 ///
 /// The defaults are the profile for code nobody trusts.
 /// Every number is checked by the host while the call runs; a guest cannot raise any of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+/// A value that was read passed [`CallLimits::check`]; one that was put together in code passes it when a
+/// tool is offered with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallLimits {
     /// One deadline over admission, queueing, instantiation, the guest, host waits and the result.
-    #[serde(rename = "timeout_ms", with = "millis")]
+    #[serde(rename = "timeout_ms", with = "limit_millis")]
     pub timeout: Duration,
     /// Wasm instructions, in the engine's fuel units; a tight loop burns 10 to 20 of them per nanosecond.
     pub fuel: u64,
@@ -71,8 +83,39 @@ impl Default for CallLimits {
     }
 }
 
+impl CallLimits {
+    /// Checks what the types leave open.
+    ///
+    /// # Errors
+    /// Every field with a value that cannot be: a time that is zero or longer than [`MAX_TIME`], memory
+    /// outside of [`CALL_MEMORY_BYTES`], a result that is larger than [`MAX_RESULT_BYTES`], and a zero where
+    /// no component could run. Nothing of what a guest writes or logs may be kept, and no randomness given.
+    pub fn check(&self) -> Result<(), ConfigErrors> {
+        let mut checks = Checks::below("limits");
+        checks.time_limit("timeout", self.timeout, MAX_TIME);
+        checks.within("fuel", self.fuel, &(1..=u64::MAX), "units");
+        checks.within("memory_bytes", self.memory_bytes, &CALL_MEMORY_BYTES, "bytes");
+        let counts = [
+            ("memories", self.memories),
+            ("tables", self.tables),
+            ("table_elements", self.table_elements),
+            ("instances", self.instances),
+            ("component_handles", self.component_handles),
+            ("wasi_handles", self.wasi_handles),
+        ];
+        for (field, count) in counts {
+            checks.within(field, count, &(1..=u32::MAX), "of them");
+        }
+        checks.within("hostcall_bytes", self.hostcall_bytes, &(1..=2 * MAX_RESULT_BYTES), "bytes");
+        checks.within("result_bytes", self.result_bytes, &(1..=MAX_RESULT_BYTES), "bytes");
+        checks.within("output_bytes", self.output_bytes, &(0..=MAX_RESULT_BYTES), "bytes");
+        checks.within("random_bytes", self.random_bytes, &(0..=MAX_RESULT_BYTES), "bytes");
+        checks.finish()
+    }
+}
+
 /// The limits an operator may write down; what is absent stays as it was.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LimitOverrides {
     /// Replaces [`CallLimits::timeout`].
     pub timeout: Option<Duration>,
@@ -113,19 +156,4 @@ impl LimitOverrides {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_of_a_call_refuse_unknown_keys() {
-        assert!(serde_json::from_str::<CallLimits>(r#"{"fule": 3}"#).is_err());
-    }
-
-    #[test]
-    fn the_more_specific_override_wins() {
-        let tool = LimitOverrides { fuel: Some(1), ..LimitOverrides::default() };
-        let component = LimitOverrides { fuel: Some(2), memory_bytes: Some(3), ..LimitOverrides::default() };
-        let limits = tool.or(component).apply(CallLimits::default());
-        assert_eq!((limits.fuel, limits.memory_bytes), (1, 3));
-    }
-}
+mod tests;

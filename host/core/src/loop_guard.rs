@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::config::{Checks, ConfigErrors};
 
@@ -73,7 +73,7 @@ impl LoopGuard {
         history: u32,
         on_trip: OnTrip,
     ) -> Result<Self, ConfigErrors> {
-        Self { max_period: max_period.get(), threshold, history, on_trip }.checked()
+        Self { max_period: max_period.get(), threshold, history, on_trip }.checked("loop_guard")
     }
 
     /// The same guard, which does this when it notices a cycle.
@@ -107,11 +107,14 @@ impl LoopGuard {
         self.on_trip
     }
 
-    fn checked(self) -> Result<Self, ConfigErrors> {
-        let mut checks = Checks::below("loop_guard");
-        checks.expect((1..=MAX_PERIOD).contains(&self.max_period), "max_period", || {
-            format!("found {}, expected 1 to {MAX_PERIOD} calls", self.max_period)
-        });
+    fn checked(self, path: &str) -> Result<Self, ConfigErrors> {
+        self.check(path).map(|()| self)
+    }
+
+    /// Checks all fields, which stand below this path.
+    pub(crate) fn check(&self, path: &str) -> Result<(), ConfigErrors> {
+        let mut checks = Checks::below(path);
+        checks.within("max_period", self.max_period, &(1..=MAX_PERIOD), "calls");
         checks.expect(self.threshold >= 2, "threshold", || {
             format!("found {}, expected at least 2 laps", self.threshold)
         });
@@ -122,16 +125,27 @@ impl LoopGuard {
                 self.history
             )
         });
-        checks.finish().map(|()| self)
+        checks.finish()
+    }
+}
+
+impl RawLoopGuard {
+    const fn unchecked(&self) -> LoopGuard {
+        let &Self { max_period, threshold, history, on_trip } = self;
+        LoopGuard { max_period, threshold, history, on_trip }
     }
 }
 
 impl TryFrom<RawLoopGuard> for LoopGuard {
     type Error = ConfigErrors;
     fn try_from(raw: RawLoopGuard) -> Result<Self, ConfigErrors> {
-        let RawLoopGuard { max_period, threshold, history, on_trip } = raw;
-        Self { max_period, threshold, history, on_trip }.checked()
+        raw.unchecked().checked("loop_guard")
     }
+}
+
+/// Reads a guard that is a part of what is checked as a whole.
+pub(crate) fn read_unchecked<'de, D: Deserializer<'de>>(from: D) -> Result<Option<LoopGuard>, D::Error> {
+    Ok(Option::<RawLoopGuard>::deserialize(from)?.map(|raw| raw.unchecked()))
 }
 
 #[cfg(test)]

@@ -121,6 +121,29 @@ pub mod millis {
     }
 }
 
+/// Serialises a time limit as whole milliseconds, rounded up: a limit that exists is not read back as none.
+pub mod limit_millis {
+    use std::time::Duration;
+
+    use serde::{Deserializer, Serializer};
+
+    /// Writes whole milliseconds.
+    ///
+    /// # Errors
+    /// As the serialiser.
+    pub fn serialize<S: Serializer>(limit: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(u64::try_from(limit.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX))
+    }
+
+    /// Reads whole milliseconds.
+    ///
+    /// # Errors
+    /// As the deserialiser.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        super::millis::deserialize(from)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

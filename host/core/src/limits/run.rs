@@ -3,15 +3,27 @@
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::config::{Checks, ConfigErrors};
 use crate::cost::CostLimit;
 use crate::loop_guard::LoopGuard;
-use crate::units::millis;
+use crate::units::limit_millis;
 
 /// Longest time limit that can be set; a longer one is a mistake.
 pub const MAX_TIME: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// How often one kind of recovery may be tried at most; more is a mistake.
+pub const MAX_RECOVERIES: u32 = 100;
+
+/// Most tool calls of one reply that can be allowed.
+pub const MAX_CALLS_PER_TURN: u32 = 65_536;
+
+/// Most characters of a tool result, and most bytes of arguments, that can be allowed.
+pub const MAX_TEXT: usize = 64 << 20;
+
+/// Most bytes that one run can be allowed to keep aside.
+pub const MAX_KEPT_BYTES: u64 = 1 << 40;
 
 /// What happens when a run has used its turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +39,7 @@ pub enum OnTurnLimit {
 
 /// What happens to a result that is larger than what the model may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Oversized {
     /// It is kept whole where the run can read it, and the model gets a part and how to read the rest.
     Spill {
@@ -48,8 +60,7 @@ impl Default for Oversized {
 ///
 /// A value that was read passed [`Limits::check`]; one that was put together in code passes it when a
 /// harness, an agent or a run is made of it, and nothing changes it afterwards.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(remote = "Self", deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// Model replies per run; `None` is unlimited.
     pub max_turns: Option<NonZeroU32>,
@@ -60,7 +71,7 @@ pub struct Limits {
     /// Tool calls in one reply; a larger batch is refused whole.
     pub max_tool_calls_per_turn: NonZeroU32,
     /// Wall-clock time of the whole run; `None` is unlimited.
-    #[serde(rename = "max_time_ms", with = "optional_millis")]
+    #[serde(rename = "max_time_ms", serialize_with = "write_time")]
     pub max_time: Option<Duration>,
     /// Characters of one tool result that reach the model.
     pub max_result_chars: NonZeroUsize,
@@ -86,7 +97,7 @@ pub struct Limits {
     /// Bytes of the arguments of one call; larger ones are refused before they are parsed.
     pub max_argument_bytes: NonZeroUsize,
     /// How long a host tool may take; component tools have [`CallLimits::timeout`].
-    #[serde(rename = "host_tool_timeout_ms", with = "millis")]
+    #[serde(rename = "host_tool_timeout_ms", with = "limit_millis")]
     pub host_tool_timeout: Duration,
 }
 
@@ -135,76 +146,47 @@ impl Limits {
     /// Checks what the types leave open.
     ///
     /// # Errors
-    /// Every field with a value that cannot be: a time limit that is zero or longer than [`MAX_TIME`].
+    /// Every field with a value that cannot be: a time limit that is zero or longer than [`MAX_TIME`], and
+    /// counts and sizes above [`MAX_CALLS_PER_TURN`], [`MAX_RECOVERIES`], [`MAX_TEXT`] or [`MAX_KEPT_BYTES`].
     pub fn check(&self) -> Result<(), ConfigErrors> {
         let mut checks = Checks::below("limits");
-        let times = [("max_time", self.max_time), ("host_tool_timeout", Some(self.host_tool_timeout))];
-        for (field, time) in times {
-            checks.expect(time.is_none_or(|time| !time.is_zero() && time <= MAX_TIME), field, || {
-                format!(
-                    "found {time:?}, expected more than zero and at most {} days",
-                    MAX_TIME.as_secs() / 86_400
-                )
-            });
+        let calls = self.max_tool_calls_per_turn.get();
+        checks.within("max_tool_calls_per_turn", calls, &(1..=MAX_CALLS_PER_TURN), "calls");
+        if let Some(time) = self.max_time {
+            checks.time_limit("max_time", time, MAX_TIME);
         }
+        checks.within("max_result_chars", self.max_result_chars.get(), &(1..=MAX_TEXT), "characters");
+        match self.oversized {
+            Oversized::Truncate => {}
+            Oversized::Spill { max_bytes } => {
+                checks.within("oversized.max_bytes", max_bytes.get(), &(1..=MAX_KEPT_BYTES), "bytes");
+            }
+        }
+        let tries = [
+            ("max_truncation_recoveries", self.max_truncation_recoveries),
+            ("empty_reply_nudges", self.empty_reply_nudges),
+            ("output_repairs", self.output_repairs),
+        ];
+        for (field, tries) in tries {
+            checks.within(field, tries, &(0..=MAX_RECOVERIES), "times");
+        }
+        if let Some(cost) = self.cost {
+            checks.also(cost.check("limits.cost"));
+        }
+        if let Some(guard) = self.loop_guard {
+            checks.also(guard.check("limits.loop_guard"));
+        }
+        checks.within("max_argument_bytes", self.max_argument_bytes.get(), &(1..=MAX_TEXT), "bytes");
+        checks.time_limit("host_tool_timeout", self.host_tool_timeout, MAX_TIME);
         checks.finish()
     }
 }
 
-impl Serialize for Limits {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        Self::serialize(self, to)
-    }
-}
-
-impl<'de> Deserialize<'de> for Limits {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let limits = Self::deserialize(from)?;
-        limits.check().map_err(serde::de::Error::custom)?;
-        Ok(limits)
-    }
-}
-
-mod optional_millis {
-    use std::time::Duration;
-
-    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-
-    #[expect(clippy::ref_option, reason = "the signature serde asks for")]
-    pub(super) fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-        time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-        Ok(Option::<u64>::deserialize(from)?.map(Duration::from_millis))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_that_are_read_are_checked_and_everything_wrong_is_told() {
-        let limits = Limits::strict();
-        let text = serde_json::to_string(&limits).unwrap();
-        assert_eq!(serde_json::from_str::<Limits>(&text).unwrap(), limits);
-        let check = |text: &str, expected: &[&str]| {
-            let error = serde_json::from_str::<Limits>(text).unwrap_err().to_string();
-            assert!(expected.iter().all(|part| error.contains(part)), "{text}: {error}");
-        };
-        check(r#"{"max_tuns": 3}"#, &["max_tuns"]);
-        check(
-            r#"{"max_time_ms": 0, "host_tool_timeout_ms": 0}"#,
-            &["limits.max_time", "limits.host_tool_timeout"],
-        );
-        check(r#"{"max_time_ms": 99999999999999}"#, &["limits.max_time"]);
-        for (field, wrong) in ["max_turns", "max_tool_calls", "max_tool_calls_per_turn", "max_result_chars"]
-            .iter()
-            .flat_map(|field| ["0", "-1", "true", "1.5"].map(|wrong| (field, wrong)))
-        {
-            let text = format!(r#"{{"{field}": {wrong}}}"#);
-            assert!(serde_json::from_str::<Limits>(&text).is_err(), "{text}");
-        }
+/// Writes the time limit as [`limit_millis`] does, or none.
+#[expect(clippy::ref_option, reason = "the signature serde asks for")]
+fn write_time<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => limit_millis::serialize(time, to),
+        None => to.serialize_none(),
     }
 }

@@ -3,15 +3,13 @@
 use std::time::Duration;
 
 use hotcell_compiler::Inspection;
+pub use hotcell_core::limits::CALL_MEMORY_BYTES;
 use hotcell_core::limits::LimitOverrides;
 use hotcell_core::policy::file::key_path;
 use hotcell_core::units::{format_bytes, format_duration};
 
 use super::{About, Check};
 use crate::component::Terms;
-
-/// Least and most memory a call can have: one page of WebAssembly, and all that 32 bits can name.
-pub const CALL_MEMORY_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=4 << 30;
 
 /// Longest time a call is given on a command line; more is probably a mistake.
 pub const LONGEST_CALL: Duration = Duration::from_secs(24 * 60 * 60);
