@@ -2,9 +2,11 @@
 
 mod drive;
 mod emitter;
+mod outbound;
 mod progress;
 mod request;
 mod result;
+mod resume;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -14,6 +16,7 @@ use hotcell_core::model::Model;
 
 pub use self::request::RunRequest;
 pub use self::result::{CallRecord, RunError, RunResult};
+pub use self::resume::{PendingCall, PendingStatus, ResumeError, ResumeRequest, SuspendedRun};
 use crate::clock::Clock;
 use crate::machine::SetupError;
 use crate::tool_set::ToolSet;
@@ -90,6 +93,17 @@ impl Harness {
     /// [`SetupError`] when the run cannot start; nothing was asked of the model then.
     pub async fn run(&self, request: RunRequest) -> Result<RunResult, SetupError> {
         drive::run(self, request).await
+    }
+
+    /// Goes on with a run that stands still, from its state, in this process or another one.
+    ///
+    /// Decisions are applied first; calls nobody has decided about are asked about again where there is
+    /// an approver, and stay pending otherwise. The time the run stood still does not count.
+    ///
+    /// # Errors
+    /// [`ResumeError`] when the run has ended or a decision is about no call that waits.
+    pub async fn resume(&self, request: ResumeRequest) -> Result<RunResult, ResumeError> {
+        drive::resume(self, request).await
     }
 }
 

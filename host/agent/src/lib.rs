@@ -54,7 +54,10 @@ mod wording;
 pub use answer::Answer;
 pub use clock::{Clock, TokioClock};
 pub use door::{Admission, Asked, Consent, Door, DoorRequest};
-pub use harness::{CallRecord, Harness, HarnessConfig, RunError, RunRequest, RunResult};
+pub use harness::{
+    CallRecord, Harness, HarnessConfig, PendingCall, PendingStatus, ResumeError, ResumeRequest, RunError,
+    RunRequest, RunResult, SuspendedRun,
+};
 pub use host_tool::HostTool;
 pub use machine::{Command, CommandId, CommandOutcome, RunMachine};
 pub use memory_results::MemoryResults;

@@ -12,15 +12,18 @@
 mod apply;
 mod batch;
 mod command;
+mod cost;
 mod entry;
+mod guard;
 mod head;
+mod recover;
 mod reply;
 mod setup;
+mod stand;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotcell_core::ids::{Digest, IdempotencyKey};
 use hotcell_core::message::{Message, Transcript};
 use hotcell_core::model::{TokenUsage, ToolChoice};
 use serde::{Deserialize, Serialize};
@@ -30,7 +33,10 @@ use thiserror::Error;
 pub use self::apply::ApplyError;
 pub use self::command::{Command, CommandId, CommandIdError, CommandOutcome, PendingApproval};
 pub use self::entry::{EntryStatus, SkipReason, ToolEntry};
-pub use self::head::{Entry, Head, Interrupt, MACHINE_VERSION, RunPhase, Step};
+pub use self::guard::Laps;
+use self::head::Added;
+pub use self::head::{Entry, Head, Interrupt, MACHINE_VERSION, Notice, Recoveries, RunPhase, Step};
+pub use self::recover::MAX_PAUSES;
 pub use self::setup::{MAX_RUN_ID_BYTES, RunInput, RunSetup, SetupError};
 
 use crate::status::{RunErrorInfo, RunStatus, StopReason};
@@ -95,23 +101,31 @@ impl RunMachine {
                 tool_calls: 0,
                 messages: input.history.len(),
                 last_reply: None,
+                pieces: Vec::new(),
                 output_fits: false,
                 answered: 0,
                 running: 0,
                 tokens: TokenUsage::default(),
+                prompt_tokens: 0,
+                reply_budget: None,
+                affordable: None,
+                recoveries: Recoveries::default(),
+                laps: Laps::default(),
                 elapsed: Duration::ZERO,
             },
             transcript: input.history,
             batch: Vec::new(),
         };
-        let mut entries = Vec::new();
+        machine.count_prompt();
+        let mut added = Added::default();
         if machine.transcript.is_empty()
             && let Some(text) = input.system
         {
-            entries.push(machine.append(Message::System { text }));
+            added.entries.push(machine.append(Message::System { text }));
         }
-        entries.push(machine.append(Message::User { content: input.prompt }));
-        let step = machine.step(entries);
+        added.entries.push(machine.append(Message::User { content: input.prompt }));
+        machine.fit_cost();
+        let step = machine.step(added);
         Ok((machine, step))
     }
 
@@ -146,11 +160,15 @@ impl RunMachine {
     /// Nothing is listed once the run has ended.
     pub fn commands(&self) -> impl Iterator<Item = Command> + '_ {
         let tool_choice = match self.head.phase {
-            RunPhase::Model => Some(ToolChoice::Auto),
+            RunPhase::Model => Some(self.tool_choice()),
             RunPhase::FinalAnswer => Some(ToolChoice::None),
             RunPhase::Tools | RunPhase::Ended => None,
         };
-        let model = tool_choice.map(|tool_choice| Command::CallModel { id: self.id(0), tool_choice });
+        let model = tool_choice.map(|tool_choice| Command::CallModel {
+            id: self.id(0),
+            tool_choice,
+            max_output_tokens: self.max_output_tokens(),
+        });
         let batch = match self.head.phase {
             RunPhase::Tools => self.batch.get(self.head.answered..).unwrap_or_default(),
             RunPhase::Model | RunPhase::FinalAnswer | RunPhase::Ended => &[],
@@ -158,18 +176,27 @@ impl RunMachine {
         model.into_iter().chain(batch.iter().filter_map(|tool| self.command(tool)))
     }
 
+    /// What a model must is asked of the first turn only.
+    fn tool_choice(&self) -> ToolChoice {
+        match &self.setup.tool_choice {
+            ToolChoice::Required | ToolChoice::Named(_) if self.head.turns > 0 => ToolChoice::Auto,
+            choice => choice.clone(),
+        }
+    }
+
     fn command(&self, tool: &ToolEntry) -> Option<Command> {
         match (tool.status, &tool.pending) {
             (EntryStatus::Prepared | EntryStatus::Started, _) => Some(Command::CallTool {
                 id: tool.id.clone(),
-                call: Arc::clone(&tool.call),
-                idempotency_key: idempotency_key(tool),
+                call: tool.call_to_run(),
+                idempotency_key: tool.idempotency_key(),
                 approval: tool.approval,
                 started: tool.status == EntryStatus::Started,
             }),
             (EntryStatus::Approval, Some(pending)) => Some(Command::AskApproval {
                 id: self.id(tool.id.n.saturating_add(count(self.batch.len()))),
                 request: Arc::clone(&pending.request),
+                suspended: tool.suspended,
             }),
             (
                 EntryStatus::Approval
@@ -219,14 +246,18 @@ impl RunMachine {
         self.head.phase == RunPhase::Ended
     }
 
-    /// The text of the newest reply of this run, whatever the status.
+    /// The text of the newest reply of this run, whatever the status; the pieces of an answer that was
+    /// cut or paused are put together.
     #[must_use]
     pub fn output(&self) -> Option<String> {
-        match self.transcript.get(self.head.last_reply?)?.as_ref() {
+        let said = |place: usize| match self.transcript.get(place)?.as_ref() {
             Message::Assistant { text, .. } => text.clone(),
-            // `last_reply` points at a reply; any other message has no output to show.
+            // These places point at replies; any other message has no output to show.
             _ => None,
-        }
+        };
+        let last = said(self.head.last_reply?);
+        let pieces: String = self.head.pieces.iter().filter_map(|place| said(*place)).collect();
+        if pieces.is_empty() { last } else { Some(pieces + last.as_deref().unwrap_or_default()) }
     }
 
     /// The answer as JSON, when there is an output schema and the answer fits it.
@@ -258,13 +289,14 @@ impl RunMachine {
     }
 
     fn push(&mut self, message: Message) -> Arc<Message> {
+        self.count_message(&message);
         self.transcript.push(message);
         self.head.messages = self.transcript.len();
         self.transcript.last().expect("a message was pushed one line above")
     }
 
-    fn step(&self, entries: Vec<Entry>) -> Step {
-        Step { entries, head: self.head.clone() }
+    fn step(&self, added: Added) -> Step {
+        Step { entries: added.entries, notices: added.notices, head: self.head.clone() }
     }
 
     fn end(&mut self, status: RunStatus, stop: StopReason) {
@@ -286,21 +318,6 @@ impl TryFrom<Parts> for RunMachine {
     fn try_from(parts: Parts) -> Result<Self, StateError> {
         Self::from_parts(parts)
     }
-}
-
-/// `run:turn:call id`, the call id as the model gave it, or its digest when it is unfit for a key.
-fn idempotency_key(tool: &ToolEntry) -> IdempotencyKey {
-    const LONGEST_PLAIN_ID: usize = 64;
-    let id = &tool.call.id;
-    let prefix = format!("{}:{}", tool.id.run, tool.id.turn);
-    let plain = (id.len() <= LONGEST_PLAIN_ID)
-        .then(|| IdempotencyKey::parse(format!("{prefix}:{id}")).ok())
-        .flatten();
-    plain.unwrap_or_else(|| {
-        let hex = Digest::of(id.as_bytes()).to_hex();
-        IdempotencyKey::parse(format!("{prefix}:{hex}"))
-            .expect("a checked run id of at most 160 bytes, a number and 64 digits stay within 256 bytes")
-    })
 }
 
 /// A number of calls; a batch is far smaller than `u32::MAX`, and a larger count is as good as that.

@@ -59,6 +59,8 @@ pub enum StopReason {
     CostLimit,
     /// The model repeated itself and was told so.
     LoopGuard,
+    /// The run was told to stand still.
+    Paused,
     /// Somebody has to approve a call.
     Approval,
     /// Somebody has to say what became of a call that was under way.

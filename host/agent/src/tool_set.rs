@@ -169,6 +169,17 @@ impl ToolSet {
         Arc::clone(&self.definitions)
     }
 
+    /// About how many bytes the definitions take in a request.
+    #[must_use]
+    pub fn definition_bytes(&self) -> u64 {
+        let of_one = |definition: &Definition| {
+            definition.name.as_str().len()
+                + definition.description.len()
+                + definition.input_schema.to_string().len()
+        };
+        self.definitions.iter().map(|definition| u64::try_from(of_one(definition)).unwrap_or(u64::MAX)).sum()
+    }
+
     /// How many tools there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -27,6 +27,44 @@ pub(crate) fn denied_by_approver(name: &str, reason: &str) -> CallReport {
         .with_advice("Do not repeat the call as it is; go on without it, or ask for something else.")
 }
 
+/// An approver changed the arguments; the model is told what ran.
+pub(crate) fn edited(arguments: &str) -> String {
+    format!("note: an approver changed the arguments of this call to {}", quote(arguments))
+}
+
+/// The model repeats itself.
+pub(crate) fn repeats(period: u32, laps: u32) -> String {
+    let what = if period == 1 {
+        format!("this call was made {laps} times")
+    } else {
+        format!("the last {period} calls were made {laps} times")
+    };
+    format!(
+        "note: {what} with the same arguments and the same results. Calling again will not change that: \
+         change the approach, or say what blocks you."
+    )
+}
+
+/// A reply was cut in the middle of its text.
+pub(crate) const GO_ON: &str = "Your reply was cut off at its token limit. Go on exactly where it stopped; \
+    do not repeat what you have said and do not comment on the cut.";
+
+/// A reply was cut before it said anything.
+pub(crate) const CUT_BEFORE_IT_BEGAN: &str =
+    "Your reply was cut off at its token limit before it said anything. Answer again, and be brief.";
+
+/// A reply had neither text nor calls.
+pub(crate) const SAY_SOMETHING: &str = "Your last reply was empty. Call a tool, or give your answer.";
+
+/// An answer does not fit its schema.
+pub(crate) fn repair(errors: &[String]) -> String {
+    format!(
+        "Your answer is not what was asked for: {}. Answer again with one JSON value that fits the schema, \
+         and nothing around it.",
+        errors.join("; ")
+    )
+}
+
 /// Policy asks, and nobody can be asked.
 pub(crate) fn nobody_to_ask(name: &str, policy_line: &str) -> CallReport {
     let message = format!("`{name}` did not run: it needs an approval, and nobody can be asked here.");

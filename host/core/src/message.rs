@@ -98,16 +98,37 @@ impl Transcript {
 
     /// Adds a message at the end; clones made earlier do not see it.
     pub fn push(&mut self, message: Message) {
+        self.push_shared(Arc::new(message));
+    }
+
+    /// Like [`Transcript::push`], of a message that is shared already.
+    pub fn push_shared(&mut self, message: Arc<Message>) {
         let mut messages = self.shared.write().unwrap_or_else(PoisonError::into_inner);
         if messages.len() == self.len {
-            messages.push(Arc::new(message));
+            messages.push(message);
         } else {
             let mut own: Vec<_> = messages.iter().take(self.len).cloned().collect();
-            own.push(Arc::new(message));
+            own.push(message);
             drop(messages);
             self.shared = Arc::new(RwLock::new(own));
         }
         self.len += 1;
+    }
+
+    /// The first `len` messages; all of them when there are fewer. Cheap, like a clone.
+    #[must_use]
+    pub fn first(&self, len: usize) -> Self {
+        Self { shared: Arc::clone(&self.shared), len: len.min(self.len) }
+    }
+
+    /// Puts another message in the place of the newest one. The list is copied: clones keep the old one.
+    pub fn replace_last(&mut self, message: Message) {
+        if let Some(before) = self.len.checked_sub(1) {
+            let mut own: Vec<_> = self.messages();
+            own.truncate(before);
+            own.push(Arc::new(message));
+            self.shared = Arc::new(RwLock::new(own));
+        }
     }
 
     /// The message at this place.
@@ -172,6 +193,20 @@ mod tests {
         assert_eq!(second.last().unwrap().as_ref(), &Message::user("3"));
         assert!(Arc::ptr_eq(&first.get(0).unwrap(), &second.get(0).unwrap()));
         assert_eq!((first.len(), second.len()), (2, 2));
+    }
+
+    #[test]
+    fn the_start_of_a_transcript_and_a_replaced_end_leave_the_others_as_they_are() {
+        let whole: Transcript = ["1", "2", "3"].map(Message::user).into_iter().collect();
+        let mut other = whole.first(2);
+        other.replace_last(Message::user("two"));
+        other.push(Message::user("three"));
+        let texts = |transcript: &Transcript| -> Vec<_> {
+            transcript.messages().iter().map(|message| message.as_ref().clone()).collect()
+        };
+        assert_eq!(texts(&other), ["1", "two", "three"].map(Message::user));
+        assert_eq!(texts(&whole), ["1", "2", "3"].map(Message::user));
+        assert_eq!(whole.first(9).len(), 3);
     }
 
     #[test]

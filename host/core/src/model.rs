@@ -184,6 +184,12 @@ pub enum ModelError {
         /// What is wrong.
         message: String,
     },
+    /// A call of the reply could not be read, and it is not known whose it is.
+    #[error("unreadable call: {message}")]
+    UnreadableCall {
+        /// What could not be read.
+        message: String,
+    },
     /// A script has no reply left, or asks for a value that does not exist.
     #[error("script: {message}")]
     Script {

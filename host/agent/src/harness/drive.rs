@@ -8,17 +8,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::{FutureExt as _, StreamExt as _};
+use hotcell_core::approval::{Approver, Decision};
 use hotcell_core::budget::{Budget, BudgetLimits};
 use hotcell_core::call::{CallReport, Caller};
-use hotcell_core::event::EventKind;
+use hotcell_core::event::{EventKind, EventSink};
 use hotcell_core::ids::CallId;
 use hotcell_core::limits::{Limits, Oversized};
 use hotcell_core::model::{ModelError, ModelEvent, ModelReply, ModelRequest, TokenUsage, ToolChoice};
 use hotcell_core::outcome::EventOutcome;
 use hotcell_core::results::{KeptResults, ResultStore};
+use tokio_util::sync::CancellationToken;
 
-use super::emitter::Emitter;
+use super::emitter::{Emitter, EmitterSetup};
+use super::outbound::Outbound;
 use super::result::label;
+use super::resume::{self, ResumeError, ResumeRequest, SuspendedRun};
 use super::{CallRecord, Harness, RunRequest, RunResult};
 use crate::door::Door;
 use crate::machine::{
@@ -34,21 +38,21 @@ use crate::wording::quote;
 pub(super) async fn run(harness: &Harness, request: RunRequest) -> Result<RunResult, SetupError> {
     let mut drive = Drive::begin(harness, request)?;
     drive.emit(EventKind::RunStarted).await;
-    loop {
-        drive.check_time().await;
-        match drive.machine.head().phase {
-            RunPhase::Model | RunPhase::FinalAnswer => drive.ask_model().await,
-            RunPhase::Tools => drive.run_batch().await,
-            RunPhase::Ended => break,
-        }
-    }
-    Ok(drive.finish().await)
+    Ok(drive.drive_on().await)
+}
+
+pub(super) async fn resume(harness: &Harness, request: ResumeRequest) -> Result<RunResult, ResumeError> {
+    let (mut drive, decisions) = Drive::go_on(harness, request)?;
+    drive.emit(EventKind::RunResumed).await;
+    drive.decide_all(decisions).await;
+    Ok(drive.drive_on().await)
 }
 
 struct Drive<'a> {
     harness: &'a Harness,
-    request: RunRequest,
+    around: Around,
     machine: RunMachine,
+    outbound: Outbound,
     tools: Arc<ToolSet>,
     door: Door,
     emitter: Emitter,
@@ -56,6 +60,17 @@ struct Drive<'a> {
     caller: Caller,
     deadline: Option<Instant>,
     calls: Vec<CallRecord>,
+}
+
+/// What a run meets outside of its machine.
+struct Around {
+    caller: Caller,
+    cancel: CancellationToken,
+    pause: CancellationToken,
+    approver: Option<Arc<dyn Approver>>,
+    sink: Option<Arc<dyn EventSink>>,
+    budget: Option<Budget>,
+    results: Option<Arc<dyn ResultStore>>,
 }
 
 /// What ended a wait.
@@ -66,44 +81,126 @@ enum Waited<T> {
 }
 
 impl<'a> Drive<'a> {
-    fn begin(harness: &'a Harness, mut request: RunRequest) -> Result<Self, SetupError> {
+    fn begin(harness: &'a Harness, request: RunRequest) -> Result<Self, SetupError> {
         let setup = RunSetup {
-            run: request.run.clone(),
-            limits: request.limits.clone(),
-            output_schema: request.output_schema.take(),
+            output_schema: request.output_schema,
+            tool_choice: request.tool_choice,
+            max_output_tokens: harness.config.max_output_tokens,
+            model_output_tokens: harness.model.limits().max_output_tokens,
+            // Nobody else asks, and it is the work of writing every schema.
+            definition_bytes: request.limits.cost.map_or(0, |_| harness.tools.definition_bytes()),
+            ..RunSetup::new(request.run, request.limits)
         };
         let input = RunInput {
             system: harness.config.system.clone(),
-            history: request.history.clone(),
-            prompt: std::mem::take(&mut request.prompt),
+            history: request.history,
+            prompt: request.prompt,
         };
         let (machine, _first) = RunMachine::start(setup, input)?;
+        let around = Around {
+            caller: request.caller,
+            cancel: request.cancel,
+            pause: request.pause,
+            approver: request.approver,
+            sink: request.sink,
+            budget: request.budget,
+            results: request.results,
+        };
+        Ok(Self::new(harness, machine, around, 0, Vec::new()))
+    }
+
+    fn go_on(
+        harness: &'a Harness,
+        request: ResumeRequest,
+    ) -> Result<(Self, Vec<(CommandId, Decision)>), ResumeError> {
+        let SuspendedRun { machine, next_sequence, calls } = request.run;
+        let tools = resume::decided(&machine, &request.decisions)?;
+        let ids: Vec<_> = tools.into_iter().map(|tool| machine.approval_id(tool)).collect();
+        let decisions = ids.into_iter().zip(request.decisions.into_iter().map(|(_, decision)| decision));
+        let around = Around {
+            caller: request.caller,
+            cancel: request.cancel,
+            pause: request.pause,
+            approver: request.approver,
+            sink: request.sink,
+            budget: request.budget,
+            results: request.results,
+        };
+        Ok((Self::new(harness, machine, around, next_sequence, calls), decisions.collect()))
+    }
+
+    fn new(
+        harness: &'a Harness,
+        machine: RunMachine,
+        mut around: Around,
+        next_sequence: u64,
+        calls: Vec<CallRecord>,
+    ) -> Self {
         let limits = machine.setup().limits.clone();
-        let began = harness.clock.now();
+        let clock = Arc::clone(&harness.clock);
+        let spent = machine.head().elapsed;
         // A limit beyond what the clock can say is none.
-        let own = limits.max_time.and_then(|max| began.checked_add(max));
+        let own = limits.max_time.and_then(|max| clock.now().checked_add(max.saturating_sub(spent)));
         let bounds = BudgetLimits { deadline: own, ..BudgetLimits::default() };
         let budget =
-            request.budget.as_ref().map_or_else(|| Budget::root(bounds), |parent| parent.child(bounds));
+            around.budget.as_ref().map_or_else(|| Budget::root(bounds), |parent| parent.child(bounds));
         let deadline = budget.deadline();
-        let clock = Arc::clone(&harness.clock);
-        let emitter = Emitter::new(
-            request.run.clone(),
-            Arc::clone(&clock),
+        let run = machine.setup().run.clone();
+        let emitter = Emitter::new(EmitterSetup {
+            run: run.clone(),
+            session: around.caller.session.clone(),
+            clock: Arc::clone(&clock),
+            spent,
+            next_sequence,
             deadline,
-            request.cancel.clone(),
-            request.sink.take(),
-        );
-        let results = kept_results(&limits, request.results.take());
+            cancel: around.cancel.clone(),
+            sink: around.sink.take(),
+        });
+        let results = kept_results(&limits, around.results.take());
         let tools = Arc::clone(if results.is_some() { &harness.with_reader } else { &harness.tools });
         let door = Door::new(Arc::clone(&tools), Arc::new(limits), clock);
         let door = match results {
             Some(results) => door.keep_results(results),
             None => door,
         };
-        let caller = Caller { run: Some(request.run.clone()), ..request.caller.clone() };
-        let calls = Vec::new();
-        Ok(Self { harness, request, machine, tools, door, emitter, budget, caller, deadline, calls })
+        let caller = Caller { run: Some(run), ..around.caller.clone() };
+        let outbound = Outbound::default();
+        Self { harness, around, machine, outbound, tools, door, emitter, budget, caller, deadline, calls }
+    }
+
+    /// Goes on until the run has ended or stands still.
+    async fn drive_on(mut self) -> RunResult {
+        loop {
+            self.check_time().await;
+            if self.around.pause.is_cancelled() {
+                let elapsed = self.emitter.elapsed();
+                let step = self.machine.pause(elapsed);
+                self.commit([step]).await;
+            }
+            if self.machine.stands_still() {
+                break;
+            }
+            match self.machine.head().phase {
+                RunPhase::Model | RunPhase::FinalAnswer => self.ask_model().await,
+                RunPhase::Tools => self.run_batch().await,
+                RunPhase::Ended => break,
+            }
+        }
+        self.finish().await
+    }
+
+    /// Applies what was decided while the run stood still; where somebody can be asked, the rest is
+    /// asked again.
+    async fn decide_all(&mut self, decisions: Vec<(CommandId, Decision)>) {
+        let step = self.machine.resume();
+        self.commit([step]).await;
+        for (id, decision) in decisions {
+            self.apply(&id, CommandOutcome::Approval(Ok(decision))).await;
+        }
+        if self.around.approver.is_some() {
+            let step = self.machine.ask_again();
+            self.commit([step]).await;
+        }
     }
 
     /// Sends one event; a sink that fails ends the run.
@@ -136,6 +233,10 @@ impl<'a> Drive<'a> {
                 ));
                 steps.extend(self.send(tool.id.turn, finished(&tool, call)).await);
             }
+            for notice in step.notices {
+                let turn = step.head.turn;
+                steps.extend(self.send(turn, notice.into()).await);
+            }
         }
     }
 
@@ -164,7 +265,7 @@ impl<'a> Drive<'a> {
         if self.machine.is_ended() {
             return;
         }
-        if self.request.cancel.is_cancelled() {
+        if self.around.cancel.is_cancelled() {
             self.interrupt(Interrupt::Cancelled).await;
         } else if self.deadline.is_some_and(|deadline| self.harness.clock.now() >= deadline) {
             self.interrupt(Interrupt::Deadline).await;
@@ -172,7 +273,10 @@ impl<'a> Drive<'a> {
     }
 
     async fn ask_model(&mut self) {
-        let Some(Command::CallModel { id, tool_choice }) = self.machine.commands().next() else { return };
+        let Some(Command::CallModel { id, tool_choice, max_output_tokens }) = self.machine.commands().next()
+        else {
+            return;
+        };
         self.emit(EventKind::ModelStarted).await;
         self.check_time().await;
         if self.machine.is_ended() {
@@ -180,7 +284,7 @@ impl<'a> Drive<'a> {
             self.emit(model_finished(EventOutcome::Skipped, TokenUsage::default())).await;
             return;
         }
-        let request = self.model_request(tool_choice);
+        let request = self.model_request(tool_choice, max_output_tokens);
         let model = Arc::clone(&self.harness.model);
         // Nothing of a model that panicked is used again: its stream is dropped.
         let reply = AssertUnwindSafe(one_reply(model.as_ref(), request)).catch_unwind();
@@ -215,12 +319,12 @@ impl<'a> Drive<'a> {
         self.commit_or_fail(step).await;
     }
 
-    fn model_request(&self, tool_choice: ToolChoice) -> ModelRequest {
+    fn model_request(&mut self, tool_choice: ToolChoice, max_output_tokens: Option<u32>) -> ModelRequest {
         ModelRequest {
-            transcript: self.machine.transcript().clone(),
+            transcript: self.outbound.of(self.machine.transcript()),
             tools: self.tools.definitions(),
             tool_choice,
-            max_output_tokens: self.harness.config.max_output_tokens,
+            max_output_tokens,
             temperature: self.harness.config.temperature,
         }
     }
@@ -229,7 +333,7 @@ impl<'a> Drive<'a> {
     async fn within_time<T>(&self, work: impl Future<Output = T>) -> Waited<T> {
         tokio::select! {
             biased;
-            () = self.request.cancel.cancelled() => Waited::Cancelled,
+            () = self.around.cancel.cancelled() => Waited::Cancelled,
             done = work => Waited::Done(done),
             () = self.time_up() => Waited::Deadline,
         }
@@ -243,34 +347,50 @@ impl<'a> Drive<'a> {
     }
 
     async fn finish(mut self) -> RunResult {
-        let finished = |machine: &RunMachine| EventKind::RunFinished {
-            outcome: label(machine.head().status, machine.head().stop.as_ref().unwrap_or(&StopReason::Error))
-                .to_owned(),
-        };
-        let last = finished(&self.machine);
+        let last = ending(&self.machine);
         let turn = self.machine.head().turn;
         if self.send(turn, last).await.is_some() {
             // The sink did not take the last event; the one that is kept says how the run really ended.
-            let last = finished(&self.machine);
+            let last = ending(&self.machine);
             self.emitter.replace_last(last);
         }
         let elapsed = self.emitter.elapsed();
-        let head = self.machine.head();
+        let next_sequence = self.emitter.next_sequence();
+        let machine = self.machine;
+        let suspended = machine.stands_still().then(|| {
+            let calls = self.calls.clone();
+            Box::new(SuspendedRun { machine: machine.clone(), next_sequence, calls })
+        });
+        let head = machine.head();
         RunResult {
-            run: self.machine.setup().run.clone(),
+            run: machine.setup().run.clone(),
             status: head.status,
             stop: head.stop.clone().unwrap_or(StopReason::Error),
             error: head.error.clone(),
-            output: self.machine.output(),
-            data: self.machine.data(),
-            transcript: self.machine.transcript().clone(),
+            output: machine.output(),
+            data: machine.data(),
+            transcript: machine.transcript().clone(),
             turns: head.turns,
             tool_calls: head.tool_calls,
             elapsed,
             tokens: head.tokens,
+            cost: machine.cost(),
             events: self.emitter.into_events(),
             calls: self.calls,
+            pending: resume::pending(&machine),
+            suspended,
         }
+    }
+}
+
+/// The last event of a run that has ended or stands still.
+fn ending(machine: &RunMachine) -> EventKind {
+    let head = machine.head();
+    let outcome = label(head.status, head.stop.as_ref().unwrap_or(&StopReason::Error)).to_owned();
+    if machine.stands_still() {
+        EventKind::RunSuspended { outcome }
+    } else {
+        EventKind::RunFinished { outcome }
     }
 }
 

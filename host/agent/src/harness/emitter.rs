@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use hotcell_core::event::{EventKind, EventMeta, EventSink, RunEvent, SinkError};
-use hotcell_core::ids::RunId;
+use hotcell_core::ids::{RunId, SessionId};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
@@ -17,8 +17,11 @@ const CLOSING_TIME: Duration = Duration::from_millis(50);
 /// What keeps the events of one run.
 pub(super) struct Emitter {
     run: RunId,
+    session: Option<SessionId>,
     clock: Arc<dyn Clock>,
     began: Instant,
+    spent: Duration,
+    next_sequence: u64,
     deadline: Option<Instant>,
     cancel: CancellationToken,
     sink: Option<Arc<dyn EventSink>>,
@@ -27,16 +30,37 @@ pub(super) struct Emitter {
     events: Vec<RunEvent>,
 }
 
+/// What an emitter needs to know.
+pub(super) struct EmitterSetup {
+    pub(super) run: RunId,
+    pub(super) session: Option<SessionId>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// The time the run took before it stood still.
+    pub(super) spent: Duration,
+    /// The place of the first event.
+    pub(super) next_sequence: u64,
+    pub(super) deadline: Option<Instant>,
+    pub(super) cancel: CancellationToken,
+    pub(super) sink: Option<Arc<dyn EventSink>>,
+}
+
 impl Emitter {
-    pub(super) fn new(
-        run: RunId,
-        clock: Arc<dyn Clock>,
-        deadline: Option<Instant>,
-        cancel: CancellationToken,
-        sink: Option<Arc<dyn EventSink>>,
-    ) -> Self {
+    pub(super) fn new(setup: EmitterSetup) -> Self {
+        let EmitterSetup { run, session, clock, spent, next_sequence, deadline, cancel, sink } = setup;
         let began = clock.now();
-        Self { run, clock, began, deadline, cancel, sink, closing: None, events: Vec::new() }
+        Self {
+            run,
+            session,
+            clock,
+            began,
+            spent,
+            next_sequence,
+            deadline,
+            cancel,
+            sink,
+            closing: None,
+            events: Vec::new(),
+        }
     }
 
     /// Keeps the event and hands it to the sink.
@@ -46,13 +70,14 @@ impl Emitter {
     pub(super) async fn emit(&mut self, turn: u32, kind: EventKind) -> Result<(), SinkError> {
         let meta = EventMeta {
             run: self.run.clone(),
-            session: None,
-            sequence: u64::try_from(self.events.len()).unwrap_or(u64::MAX),
+            session: self.session.clone(),
+            sequence: self.next_sequence,
             turn,
             attempt: 1,
             elapsed: self.elapsed(),
         };
         let event = RunEvent { meta, kind };
+        self.next_sequence = self.next_sequence.saturating_add(1);
         self.events.push(event.clone());
         let Some(sink) = self.sink.as_ref().map(Arc::clone) else { return Ok(()) };
         // The future of a sink that panicked is dropped and the sink never used again, so nothing
@@ -99,8 +124,14 @@ impl Emitter {
         }
     }
 
+    /// The place of the next event.
+    pub(super) const fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// Since the run started, without the time it stood still.
     pub(super) fn elapsed(&self) -> Duration {
-        self.clock.now().saturating_duration_since(self.began)
+        self.spent.saturating_add(self.clock.now().saturating_duration_since(self.began))
     }
 
     async fn time_up(&self) {

@@ -11,6 +11,7 @@ use hotcell_core::event::EventSink;
 use hotcell_core::ids::RunId;
 use hotcell_core::limits::Limits;
 use hotcell_core::message::Transcript;
+use hotcell_core::model::ToolChoice;
 use hotcell_core::results::ResultStore;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -30,8 +31,12 @@ pub struct RunRequest {
     pub limits: Limits,
     /// JSON Schema the answer has to fit, when it is to be JSON.
     pub output_schema: Option<Value>,
+    /// Whether the model may or must call tools; what it must is asked of the first turn only.
+    pub tool_choice: ToolChoice,
     /// Fires when the caller gives up.
     pub cancel: CancellationToken,
+    /// Fires when the run is to stand still: it stops before its next step, and can be resumed.
+    pub pause: CancellationToken,
     /// Who is asked before a tool runs that needs an approval; without one such calls are denied.
     pub approver: Option<Arc<dyn Approver>>,
     /// Where events go.
@@ -52,7 +57,9 @@ impl RunRequest {
             history: Transcript::new(),
             limits: Limits::default(),
             output_schema: None,
+            tool_choice: ToolChoice::Auto,
             cancel: CancellationToken::new(),
+            pause: CancellationToken::new(),
             approver: None,
             sink: None,
             budget: None,
@@ -78,6 +85,20 @@ impl RunRequest {
     #[must_use]
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.output_schema = Some(schema);
+        self
+    }
+
+    /// The same request, whose model may or must call tools.
+    #[must_use]
+    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
+        self.tool_choice = choice;
+        self
+    }
+
+    /// The same request that stands still when the token fires.
+    #[must_use]
+    pub fn pause(mut self, pause: CancellationToken) -> Self {
+        self.pause = pause;
         self
     }
 

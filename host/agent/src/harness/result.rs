@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotcell_core::call::CallReport;
+use hotcell_core::cost::Dollars;
 use hotcell_core::event::RunEvent;
 use hotcell_core::ids::{CallId, RunId};
 use hotcell_core::message::Transcript;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::resume::{PendingCall, SuspendedRun};
 use crate::machine::{EntryStatus, SkipReason};
 use crate::status::{RunErrorInfo, RunStatus, StopReason};
 
@@ -42,10 +44,19 @@ pub struct RunResult {
     pub elapsed: Duration,
     /// Tokens used.
     pub tokens: TokenUsage,
+    /// What the run cost, when its limits have prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Dollars>,
     /// Every event, in order.
     pub events: Vec<RunEvent>,
     /// Every tool call, in order.
     pub calls: Vec<CallRecord>,
+    /// What somebody has to decide before the run can go on, in call order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<PendingCall>,
+    /// The run, when it stands still; [`Harness::resume`](super::Harness::resume) goes on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended: Option<Box<SuspendedRun>>,
 }
 
 /// One tool call of a run that has ended.
@@ -81,6 +92,54 @@ impl RunResult {
         self.outcome() == "completed"
     }
 
+    /// Whether the answer was cut or is not whole for another reason of the provider.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.outcome() == "truncated"
+    }
+
+    /// Whether the model declined, or a filter stopped it.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.outcome() == "refused"
+    }
+
+    /// Whether the answer is an account that was asked for when the turns were used up.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.outcome() == "limited"
+    }
+
+    /// Whether the answer does not fit the output schema.
+    #[must_use]
+    pub fn is_invalid_output(&self) -> bool {
+        self.outcome() == "invalid_output"
+    }
+
+    /// Whether a bound ended the run before there was an answer.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.status == RunStatus::Stopped
+    }
+
+    /// Whether the caller gave up.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.status == RunStatus::Cancelled
+    }
+
+    /// Whether the run stands still and can be resumed.
+    #[must_use]
+    pub fn needs_input(&self) -> bool {
+        matches!(self.status, RunStatus::AwaitingInput | RunStatus::Paused)
+    }
+
+    /// Whether an error ended the run.
+    #[must_use]
+    pub fn is_failed(&self) -> bool {
+        self.status == RunStatus::Failed
+    }
+
     /// The result, or an error that carries it when the run did not end with a whole answer.
     ///
     /// # Errors
@@ -93,7 +152,8 @@ impl RunResult {
             "limited" => RunError::LimitReached,
             "invalid_output" => RunError::InvalidOutput,
             "cancelled" => RunError::Cancelled,
-            "max_steps" | "max_tool_calls" | "timeout" => RunError::Stopped,
+            "max_steps" | "max_tool_calls" | "timeout" | "loop_guard" => RunError::Stopped,
+            "awaiting_input" | "paused" => RunError::AwaitingInput,
             _ => {
                 let result = Box::new(self);
                 let info = || RunErrorInfo::new(crate::status::ErrorKind::Internal, "the run has not ended");
@@ -107,22 +167,61 @@ impl RunResult {
 
 /// The flat label of a run: the words users of older harnesses know.
 pub(super) fn label(status: RunStatus, stop: &StopReason) -> &'static str {
-    match (status, stop) {
-        (RunStatus::Completed, StopReason::EndTurn | StopReason::StopSequence) => "completed",
-        (RunStatus::Completed, StopReason::Refusal | StopReason::Safety) => "refused",
-        (RunStatus::Completed, StopReason::MaxTurns) => "limited",
-        (RunStatus::Completed, StopReason::InvalidOutput) => "invalid_output",
+    match status {
+        RunStatus::Completed => completed(stop),
+        RunStatus::Stopped => stopped(stop),
+        RunStatus::AwaitingInput => "awaiting_input",
+        RunStatus::Paused => "paused",
+        RunStatus::Cancelled => "cancelled",
+        RunStatus::Failed => "failed",
+        RunStatus::Running => "running",
+    }
+}
+
+/// The model had the last word.
+fn completed(stop: &StopReason) -> &'static str {
+    match stop {
+        StopReason::EndTurn | StopReason::StopSequence => "completed",
+        StopReason::Refusal | StopReason::Safety => "refused",
+        StopReason::MaxTurns => "limited",
+        StopReason::InvalidOutput => "invalid_output",
         // Cut, paused, or ended for a reason nobody knows: the answer is not whole.
-        (RunStatus::Completed, _) => "truncated",
-        (RunStatus::Stopped, StopReason::MaxToolCalls) => "max_tool_calls",
-        (RunStatus::Stopped, StopReason::Deadline) => "timeout",
-        (RunStatus::Stopped, StopReason::LoopGuard) => "loop_guard",
-        (RunStatus::Stopped, _) => "max_steps",
-        (RunStatus::AwaitingInput, _) => "awaiting_input",
-        (RunStatus::Paused, _) => "paused",
-        (RunStatus::Cancelled, _) => "cancelled",
-        (RunStatus::Failed, _) => "failed",
-        (RunStatus::Running, _) => "running",
+        StopReason::MaxTokens | StopReason::PauseTurn | StopReason::Other(_) => "truncated",
+        // No run completes for these reasons; one that was put together so is not a whole answer.
+        StopReason::MaxToolCalls
+        | StopReason::Deadline
+        | StopReason::Cancelled
+        | StopReason::CostLimit
+        | StopReason::LoopGuard
+        | StopReason::Paused
+        | StopReason::Approval
+        | StopReason::UncertainOutcome
+        | StopReason::Error => "truncated",
+    }
+}
+
+/// A bound ended the run first.
+fn stopped(stop: &StopReason) -> &'static str {
+    match stop {
+        StopReason::MaxToolCalls => "max_tool_calls",
+        StopReason::Deadline => "timeout",
+        StopReason::LoopGuard => "loop_guard",
+        StopReason::MaxTurns => "max_steps",
+        // No run is stopped for these reasons; the word says that a bound ended it.
+        StopReason::EndTurn
+        | StopReason::StopSequence
+        | StopReason::MaxTokens
+        | StopReason::Refusal
+        | StopReason::Safety
+        | StopReason::PauseTurn
+        | StopReason::Other(_)
+        | StopReason::Cancelled
+        | StopReason::InvalidOutput
+        | StopReason::CostLimit
+        | StopReason::Paused
+        | StopReason::Approval
+        | StopReason::UncertainOutcome
+        | StopReason::Error => "max_steps",
     }
 }
 
@@ -145,6 +244,9 @@ pub enum RunError {
     /// A bound ended the run before there was an answer.
     #[error("the run was stopped by a limit ({}) after {} replies", .0.outcome(), .0.turns)]
     Stopped(Box<RunResult>),
+    /// The run stands still until somebody decides, or resumes it.
+    #[error("the run stands still ({}) and waits for {} decisions", .0.outcome(), .0.pending.len())]
+    AwaitingInput(Box<RunResult>),
     /// The caller gave up.
     #[error("the run was cancelled")]
     Cancelled(Box<RunResult>),
@@ -168,6 +270,7 @@ impl RunError {
             | Self::LimitReached(result)
             | Self::InvalidOutput(result)
             | Self::Stopped(result)
+            | Self::AwaitingInput(result)
             | Self::Cancelled(result)
             | Self::Failed { result, .. } => result,
         }
@@ -182,6 +285,7 @@ impl RunError {
             | Self::LimitReached(result)
             | Self::InvalidOutput(result)
             | Self::Stopped(result)
+            | Self::AwaitingInput(result)
             | Self::Cancelled(result)
             | Self::Failed { result, .. } => *result,
         }

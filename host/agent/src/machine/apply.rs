@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotcell_core::approval::{ApproverError, Decision};
+use hotcell_core::approval::{Approval as Binding, ApproverError, Decision};
+use hotcell_core::canonical;
 use hotcell_core::model::{ModelError, ModelReply};
+use serde_json::Value;
 use thiserror::Error;
 
 use super::command::{CommandId, CommandOutcome, PendingApproval};
 use super::entry::EntryStatus;
-use super::head::{Entry, Interrupt, RunPhase, Step};
+use super::head::{Added, Interrupt, RunPhase, Step};
 use super::setup::whole_millis;
 use super::{RunMachine, count};
+
 use crate::answer::Answer;
 use crate::status::{ErrorKind, RunErrorInfo};
 use crate::wording;
@@ -71,7 +74,7 @@ impl RunMachine {
     ) -> Result<Step, ApplyError> {
         let wrong_kind = |status| ApplyError::WrongKind { id: id.clone(), found: outcome.kind(), status };
         match self.target(id)? {
-            Target::Past => Ok(self.step(Vec::new())),
+            Target::Past => Ok(self.step(Added::default())),
             Target::Model => {
                 let error = wrong_kind("waiting for a model reply");
                 let CommandOutcome::Model(reply) = outcome else { return Err(error) };
@@ -97,38 +100,40 @@ impl RunMachine {
     /// [`ApplyError`] when the id is not that of a call of this run.
     pub fn mark_started(&mut self, id: &CommandId, elapsed: Duration) -> Result<Step, ApplyError> {
         let place = match self.target(id)? {
-            Target::Past => return Ok(self.step(Vec::new())),
+            Target::Past => return Ok(self.step(Added::default())),
             Target::Call(place) => place,
             Target::Model | Target::Approval(_) => return Err(ApplyError::Unknown { id: id.clone() }),
         };
-        let mut entries = Vec::new();
+        let mut added = Added::default();
+        self.wake();
         self.pass_time(elapsed);
         if self.head.interrupt.is_none() && self.status_at(place) == Some(EntryStatus::Prepared) {
             self.count_call(place);
             self.head.running += 1;
-            self.update(place, &mut entries, |tool| tool.status = EntryStatus::Started);
+            self.update(place, &mut added, |tool| tool.status = EntryStatus::Started);
         }
-        self.advance(&mut entries);
-        Ok(self.step(entries))
+        self.advance(&mut added);
+        Ok(self.step(added))
     }
 
     /// Ends the run from outside: at once, or when the calls that were handed to tools have ended.
     ///
     /// Calls not handed to a tool yet are skipped. A stronger interrupt replaces a weaker one:
-    /// failed over cancelled over deadline. A run that has ended stays as it is, except that a
+    /// failed over cancelled over deadline. A run that stands still ends. A run that has ended stays as it is, except that a
     /// failure to deliver its last event still makes it a failed run.
     pub fn interrupt(&mut self, interrupt: Interrupt, elapsed: Duration) -> Step {
         self.pass_time(elapsed);
-        let mut entries = Vec::new();
+        let mut added = Added::default();
         if self.head.phase == RunPhase::Ended {
             if let (Interrupt::Failed(error), None) = (interrupt, &self.head.error) {
                 self.fail(error);
             }
-            return self.step(entries);
+            return self.step(added);
         }
+        self.wake();
         self.raise(interrupt);
-        self.advance(&mut entries);
-        self.step(entries)
+        self.advance(&mut added);
+        self.step(added)
     }
 
     fn target(&self, id: &CommandId) -> Result<Target, ApplyError> {
@@ -167,34 +172,37 @@ impl RunMachine {
 
     fn take_model(&mut self, reply: Result<ModelReply, ModelError>, elapsed: Duration) -> Step {
         self.pass_time(elapsed);
-        let mut entries = Vec::new();
+        let mut added = Added::default();
+        self.wake();
         match reply {
-            Ok(reply) => self.take_reply(reply, &mut entries),
+            Ok(reply) => self.take_reply(reply, &mut added),
+            Err(ModelError::UnreadableCall { .. }) if self.go_on_after_unreadable(&mut added) => {}
             Err(error) => self.fail(error.into()),
         }
-        self.advance(&mut entries);
-        self.step(entries)
+        self.advance(&mut added);
+        self.step(added)
     }
 
     fn take_call(&mut self, place: usize, outcome: CommandOutcome, elapsed: Duration) -> Option<Step> {
         let status = self.status_at(place)?;
-        let mut entries = Vec::new();
+        let mut added = Added::default();
         if self.has_taken(place, &outcome) {
-            return Some(self.step(entries));
+            return Some(self.step(added));
         }
+        self.wake();
         match (outcome, status) {
             (CommandOutcome::Tool(answer), EntryStatus::Prepared | EntryStatus::Started) => {
-                self.close(place, &mut entries, Some(answer), EntryStatus::RawCompleted);
+                self.close(place, &mut added, Some(answer), EntryStatus::RawCompleted);
             }
             (CommandOutcome::Lost, EntryStatus::Prepared | EntryStatus::Started) => {
-                self.close(place, &mut entries, None, EntryStatus::Uncertain);
+                self.close(place, &mut added, None, EntryStatus::Uncertain);
             }
             (CommandOutcome::NeedsApproval(pending), EntryStatus::Prepared) => {
-                self.await_decision(place, &mut entries, pending);
+                self.await_decision(place, &mut added, pending);
             }
             (CommandOutcome::Withdrawn, EntryStatus::Started) => {
                 self.head.running = self.head.running.saturating_sub(1);
-                self.update(place, &mut entries, |tool| tool.status = EntryStatus::Prepared);
+                self.update(place, &mut added, |tool| tool.status = EntryStatus::Prepared);
             }
             (
                 CommandOutcome::Model(_)
@@ -207,8 +215,8 @@ impl RunMachine {
             ) => return None,
         }
         self.pass_time(elapsed);
-        self.advance(&mut entries);
-        Some(self.step(entries))
+        self.advance(&mut added);
+        Some(self.step(added))
     }
 
     /// Whether an open call took this outcome before and has moved on since.
@@ -226,9 +234,9 @@ impl RunMachine {
         }
     }
 
-    fn await_decision(&mut self, place: usize, entries: &mut Vec<Entry>, pending: PendingApproval) {
+    fn await_decision(&mut self, place: usize, added: &mut Added, pending: PendingApproval) {
         self.count_call(place);
-        self.update(place, entries, |tool| {
+        self.update(place, added, |tool| {
             tool.status = EntryStatus::Approval;
             tool.pending = Some(Arc::new(pending));
         });
@@ -240,33 +248,58 @@ impl RunMachine {
         decision: Result<Decision, ApproverError>,
         elapsed: Duration,
     ) -> Step {
-        let mut entries = Vec::new();
+        let mut added = Added::default();
+        self.wake();
         match decision {
-            Ok(Decision::Approve | Decision::ApproveForSession) => self.update(place, &mut entries, |tool| {
-                tool.status = EntryStatus::Prepared;
-                tool.approval = tool.pending.take().map(|pending| pending.approval);
-            }),
-            Ok(Decision::Deny(reason)) => self.deny(place, &mut entries, &reason),
+            Ok(Decision::Approve | Decision::ApproveForSession) => self.approve(place, &mut added),
+            Ok(Decision::Edit(arguments)) => self.approve_edited(place, &arguments, &mut added),
+            Ok(Decision::Deny(reason)) => self.deny(place, &mut added, &reason),
+            Ok(Decision::Suspend) => {
+                if self.batch.get(place).is_some_and(|tool| tool.suspended) {
+                    return self.step(added);
+                }
+                self.update(place, &mut added, |tool| tool.suspended = true);
+            }
             Err(error) => {
                 self.raise(Interrupt::Failed(RunErrorInfo::new(ErrorKind::Approval, error.to_string())));
             }
             // A decision this version does not know runs nothing.
-            Ok(_) => self.deny(place, &mut entries, "the approver gave a decision that is not supported"),
+            Ok(_) => self.deny(place, &mut added, "the approver gave a decision that is not supported"),
         }
         self.pass_time(elapsed);
-        self.advance(&mut entries);
-        self.step(entries)
+        self.advance(&mut added);
+        self.step(added)
     }
 
-    fn deny(&mut self, place: usize, entries: &mut Vec<Entry>, reason: &str) {
+    fn approve(&mut self, place: usize, added: &mut Added) {
+        self.update(place, added, |tool| {
+            tool.status = EntryStatus::Prepared;
+            tool.suspended = false;
+            tool.approval = tool.pending.take().map(|pending| pending.approval);
+        });
+    }
+
+    /// Approves other arguments than the model's. The door checks them like any others.
+    fn approve_edited(&mut self, place: usize, arguments: &Value, added: &mut Added) {
+        let Ok(digest) = canonical::hash(arguments) else {
+            return self.deny(place, added, "the arguments written in place of the model's are no JSON");
+        };
+        self.approve(place, added);
+        self.update(place, added, |tool| {
+            tool.edited = Some(arguments.to_string().into());
+            tool.approval = tool.approval.map(|approval| Binding { arguments: digest, ..approval });
+        });
+    }
+
+    fn deny(&mut self, place: usize, added: &mut Added, reason: &str) {
         let name = self.batch.get(place).map(|tool| tool.call.name.clone()).unwrap_or_default();
         let report = wording::denied_by_approver(&name, reason);
         let answer = Answer::new(report, self.setup().limits.max_result_chars.get());
-        self.close(place, entries, Some(answer), EntryStatus::RawCompleted);
+        self.close(place, added, Some(answer), EntryStatus::RawCompleted);
     }
 
     /// Moves the time on, never back, and notices when it is up.
-    fn pass_time(&mut self, elapsed: Duration) {
+    pub(super) fn pass_time(&mut self, elapsed: Duration) {
         if self.head.phase == RunPhase::Ended {
             return;
         }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use hotcell_core::event::Recovery;
 use hotcell_core::limits::OnTurnLimit;
-use hotcell_core::message::Message;
 
 use super::RunMachine;
 use super::entry::{EntryStatus, SkipReason, ToolEntry};
-use super::head::{Entry, Interrupt, RunPhase};
+use super::head::{Added, Entry, Interrupt, RunPhase};
 use crate::answer::Answer;
 use crate::status::{ErrorKind, RunErrorInfo, RunStatus, StopReason};
 
@@ -17,15 +17,10 @@ impl RunMachine {
     }
 
     /// Changes one entry and notes the change.
-    pub(super) fn update(
-        &mut self,
-        place: usize,
-        entries: &mut Vec<Entry>,
-        change: impl FnOnce(&mut ToolEntry),
-    ) {
+    pub(super) fn update(&mut self, place: usize, added: &mut Added, change: impl FnOnce(&mut ToolEntry)) {
         if let Some(tool) = self.batch.get_mut(place) {
             change(Arc::make_mut(tool));
-            entries.push(Entry::Tool { tool: Arc::clone(tool) });
+            added.entries.push(Entry::Tool { tool: Arc::clone(tool) });
         }
     }
 
@@ -43,7 +38,7 @@ impl RunMachine {
     pub(super) fn close(
         &mut self,
         place: usize,
-        entries: &mut Vec<Entry>,
+        added: &mut Added,
         answer: Option<Answer>,
         status: EntryStatus,
     ) {
@@ -51,27 +46,28 @@ impl RunMachine {
         if self.status_at(place) == Some(EntryStatus::Started) {
             self.head.running = self.head.running.saturating_sub(1);
         }
-        self.update(place, entries, |tool| {
+        self.update(place, added, |tool| {
             tool.status = status;
             tool.pending = None;
+            tool.suspended = false;
             tool.answer = answer;
         });
     }
 
     /// Does everything that waits for nothing.
-    pub(super) fn advance(&mut self, entries: &mut Vec<Entry>) {
+    pub(super) fn advance(&mut self, added: &mut Added) {
         match self.head.phase {
             RunPhase::Ended => {}
             RunPhase::Model | RunPhase::FinalAnswer => self.end_if_interrupted(),
             RunPhase::Tools => {
                 if let Some(reason) = self.skip_reason() {
-                    self.skip_open(entries, reason);
+                    self.skip_open(added, reason);
                 }
-                self.answer_in_order(entries);
+                self.answer_in_order(added);
                 if self.head.answered == self.batch.len() {
                     self.end_if_interrupted();
                     if self.head.phase == RunPhase::Tools {
-                        self.next_turn(entries);
+                        self.after_batch(added);
                     }
                 }
             }
@@ -79,12 +75,13 @@ impl RunMachine {
     }
 
     /// Skips every call that was not handed to a tool.
-    pub(super) fn skip_open(&mut self, entries: &mut Vec<Entry>, reason: SkipReason) {
+    pub(super) fn skip_open(&mut self, added: &mut Added, reason: SkipReason) {
         for place in self.head.answered..self.batch.len() {
             if matches!(self.status_at(place), Some(EntryStatus::Prepared | EntryStatus::Approval)) {
-                self.update(place, entries, |tool| {
+                self.update(place, added, |tool| {
                     tool.status = EntryStatus::Skipped;
                     tool.pending = None;
+                    tool.suspended = false;
                     tool.skipped = Some(reason);
                 });
             }
@@ -92,7 +89,7 @@ impl RunMachine {
     }
 
     /// Appends the answers of closed calls to the transcript, up to the first that is open.
-    pub(super) fn answer_in_order(&mut self, entries: &mut Vec<Entry>) {
+    pub(super) fn answer_in_order(&mut self, added: &mut Added) {
         while let Some(tool) = self.batch.get_mut(self.head.answered)
             && tool.is_closed()
         {
@@ -100,9 +97,11 @@ impl RunMachine {
                 Arc::make_mut(tool).status = EntryStatus::Completed;
             }
             let tool = Arc::clone(tool);
+            let last = self.head.answered + 1 == self.batch.len();
+            let note = self.guard(&tool, last, added);
             let index = self.transcript.len();
-            let message = self.push(tool.to_message());
-            entries.push(Entry::Answer { index, message, tool });
+            let message = self.push(tool.to_message(note));
+            added.entries.push(Entry::Answer { index, message, tool });
             self.head.answered += 1;
         }
     }
@@ -124,8 +123,18 @@ impl RunMachine {
         }
     }
 
+    /// What comes after a batch whose calls were run: the next turn, or the end of a model that repeats
+    /// itself.
+    fn after_batch(&mut self, added: &mut Added) {
+        if self.head.laps.stop {
+            self.end(RunStatus::Stopped, StopReason::LoopGuard);
+        } else {
+            self.next_turn(added);
+        }
+    }
+
     /// Begins the next turn, or does what the limits say when there is none left.
-    pub(super) fn next_turn(&mut self, entries: &mut Vec<Entry>) {
+    pub(super) fn next_turn(&mut self, added: &mut Added) {
         let limits = &self.setup.limits;
         let spent = limits.max_turns.filter(|max| self.head.turns >= max.get());
         match (spent, limits.on_turn_limit) {
@@ -135,7 +144,8 @@ impl RunMachine {
                     "The limit of {max} turns is reached and no more tools will be run. \
                      Give your final answer now, from what you have, and say what is left undone."
                 );
-                entries.push(self.append(Message::user(text)));
+                self.tell(&text, added);
+                added.recovered(Recovery::TurnLimit, 1);
                 self.await_reply(RunPhase::FinalAnswer);
             }
             (Some(_), OnTurnLimit::Stop) => self.end(RunStatus::Stopped, StopReason::MaxTurns),
@@ -146,10 +156,11 @@ impl RunMachine {
         }
     }
 
-    fn await_reply(&mut self, phase: RunPhase) {
+    pub(super) fn await_reply(&mut self, phase: RunPhase) {
         self.head.phase = phase;
         self.head.turn = self.head.turn.saturating_add(1);
         self.head.answered = 0;
         self.batch.clear();
+        self.fit_cost();
     }
 }

@@ -88,12 +88,14 @@ pub enum Command {
         id: CommandId,
         /// Whether the model may call tools; they are declared either way.
         tool_choice: ToolChoice,
+        /// Most tokens of the reply; `None` leaves it to the provider.
+        max_output_tokens: Option<u32>,
     },
     /// Take one call to the door.
     CallTool {
         /// The id the outcome is applied under; also the id of the call.
         id: CommandId,
-        /// The call as the model wrote it.
+        /// The call as the model wrote it, with the arguments of an approver who changed them.
         call: Arc<ToolCall>,
         /// The same for every repetition of the call.
         idempotency_key: IdempotencyKey,
@@ -111,6 +113,8 @@ pub enum Command {
         id: CommandId,
         /// What is shown.
         request: Arc<ApprovalRequest>,
+        /// Whether an approver left it for later; nobody is asked again until the run is resumed.
+        suspended: bool,
     },
 }
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use hotcell_core::approval::Approval;
 use hotcell_core::content::Block;
+use hotcell_core::ids::{Digest, IdempotencyKey};
 use hotcell_core::message::{Message, ToolCall};
 use hotcell_core::outcome::{EventOutcome, Outcome};
 use serde::{Deserialize, Serialize};
 
 use super::command::{CommandId, PendingApproval};
 use crate::answer::Answer;
+use crate::wording;
 
 /// How far a call has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -98,7 +100,13 @@ pub struct ToolEntry {
     /// What an approver is shown, while it waits for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Arc<PendingApproval>>,
-    /// What an approver agreed to.
+    /// Whether an approver left it for later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
+    /// The arguments an approver wrote in place of the model's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<Arc<str>>,
+    /// What an approver agreed to; it is used up when the call is handed to its tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
     /// Why it was skipped.
@@ -117,10 +125,31 @@ impl ToolEntry {
             status: EntryStatus::Prepared,
             counted: false,
             pending: None,
+            suspended: false,
+            edited: None,
             approval: None,
             skipped: None,
             answer: None,
         }
+    }
+
+    /// `run:turn:call id`, the call id as the model gave it, or its digest when it is unfit for a key.
+    ///
+    /// # Panics
+    /// Never: what a key is made of is bounded.
+    #[must_use]
+    pub fn idempotency_key(&self) -> IdempotencyKey {
+        const LONGEST_PLAIN_ID: usize = 64;
+        let id = &self.call.id;
+        let prefix = format!("{}:{}", self.id.run, self.id.turn);
+        let plain = (id.len() <= LONGEST_PLAIN_ID)
+            .then(|| IdempotencyKey::parse(format!("{prefix}:{id}")).ok())
+            .flatten();
+        plain.unwrap_or_else(|| {
+            let hex = Digest::of(id.as_bytes()).to_hex();
+            IdempotencyKey::parse(format!("{prefix}:{hex}"))
+                .expect("a checked run id of at most 160 bytes, a number and 64 digits stay within 256 bytes")
+        })
     }
 
     /// Whether nothing more can come for it.
@@ -148,14 +177,29 @@ impl ToolEntry {
         }
     }
 
-    /// The one message that answers the call.
-    pub(super) fn to_message(&self) -> Message {
+    /// The call as it is to be run: with the arguments of an approver who changed them.
+    #[must_use]
+    pub fn call_to_run(&self) -> Arc<ToolCall> {
+        match &self.edited {
+            None => Arc::clone(&self.call),
+            Some(arguments) => {
+                Arc::new(ToolCall { arguments: arguments.to_string(), ..self.call.as_ref().clone() })
+            }
+        }
+    }
+
+    /// The one message that answers the call, with notes of the host in front.
+    ///
+    /// A note comes on top of the characters a result may have; it is bounded itself.
+    pub(super) fn to_message(&self, note: Option<String>) -> Message {
         let text = |text: &str| vec![Block::text(text)];
-        let (outcome, content) = match (&self.answer, self.skipped) {
+        let (outcome, answered) = match (&self.answer, self.skipped) {
             (Some(answer), _) => (Some(answer.report.outcome), answer.content()),
             (None, Some(reason)) => (None, text(reason.text())),
             (None, None) => (Some(Outcome::Internal), text(UNCERTAIN)),
         };
+        let edited = self.edited.as_ref().map(|arguments| wording::edited(arguments));
+        let content = note.into_iter().chain(edited).map(Block::text).chain(answered).collect();
         Message::Tool { call_id: self.call.id.clone(), name: self.call.name.clone(), outcome, content }
     }
 }

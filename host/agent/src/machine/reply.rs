@@ -7,66 +7,104 @@ use hotcell_core::message::{Message, ToolCall};
 use hotcell_core::model::{ModelReply, ReplyStop};
 
 use super::entry::{SkipReason, ToolEntry};
-use super::head::{Entry, Interrupt, RunPhase};
+use super::head::{Added, Entry, Interrupt, RunPhase};
 use super::{RunMachine, count};
 use crate::schema::Schema;
 use crate::status::{ErrorKind, RunErrorInfo, RunStatus, StopReason};
+use crate::wording::quote;
+
+/// Most errors a model is told of its answer.
+const MAX_ERRORS: usize = 5;
 
 impl RunMachine {
-    pub(super) fn take_reply(&mut self, reply: ModelReply, entries: &mut Vec<Entry>) {
+    pub(super) fn take_reply(&mut self, reply: ModelReply, added: &mut Added) {
         self.head.turns = self.head.turns.saturating_add(1);
-        self.head.tokens = self.head.tokens.plus(reply.usage);
+        self.count_usage(reply.usage);
         if let Err(message) = check_ids(&reply.calls) {
             // The reply stays out of the transcript: its calls could not be answered one by one.
             self.fail(RunErrorInfo::new(ErrorKind::MalformedReply, message));
             return;
         }
+        self.head.recoveries.unreadable = 0;
         let ModelReply { text, calls, stop, usage: _ } = reply;
+        if says_nothing(text.as_deref()) && calls.is_empty() && self.head.pieces.is_empty() {
+            if self.take_nothing(&stop, added) {
+                return;
+            }
+        } else {
+            self.said_something(&stop);
+        }
         self.head.last_reply = Some(self.transcript.len());
         self.head.output_fits = false;
         let message = Message::Assistant { text, calls: calls.clone() };
-        entries.push(self.append(message));
+        added.entries.push(self.append(message));
         if calls.is_empty() {
-            self.take_answer(&stop);
+            self.take_answer(&stop, added);
         } else {
-            self.take_batch(calls, &stop, entries);
+            self.head.pieces.clear();
+            self.take_batch(calls, &stop, added);
         }
     }
 
-    /// A reply without calls is the last one.
-    fn take_answer(&mut self, stop: &ReplyStop) {
+    /// A reply that says nothing may be asked for again, and is not stored then; says whether it is.
+    fn take_nothing(&mut self, stop: &ReplyStop, added: &mut Added) -> bool {
+        match stop {
+            ReplyStop::MaxTokens => self.go_on_after_cut_nothing(added),
+            ReplyStop::PauseTurn => self.go_on_after_pause(None, added),
+            ReplyStop::Refusal | ReplyStop::Safety => false,
+            ReplyStop::EndTurn | ReplyStop::ToolUse | ReplyStop::StopSequence | ReplyStop::Other(_) => {
+                self.go_on_after_nothing(added)
+            }
+            // A reason the core may add later is none of those where asking again is known to help.
+            _ => false,
+        }
+    }
+
+    /// A reply without calls is the last one, unless it was cut or paused or does not fit its schema.
+    fn take_answer(&mut self, stop: &ReplyStop, added: &mut Added) {
+        let went_on = match stop {
+            ReplyStop::MaxTokens => self.go_on_after_cut_text(added),
+            ReplyStop::PauseTurn => self.go_on_after_pause(self.head.last_reply, added),
+            _ => false,
+        };
+        if went_on {
+            return;
+        }
         let stop = StopReason::of_reply(stop);
         let whole = matches!(stop, StopReason::EndTurn | StopReason::StopSequence);
         if self.head.interrupt.is_some() {
             // It came too late to count and was paid for: it is kept, and checked.
-            self.head.output_fits = whole && self.output_fits() == Some(true);
+            self.head.output_fits = whole && matches!(self.check_output(), Some(Ok(())));
             self.end_if_interrupted();
         } else if !whole {
             self.end(RunStatus::Completed, stop);
         } else if self.head.phase == RunPhase::FinalAnswer {
             self.end(RunStatus::Completed, StopReason::MaxTurns);
         } else {
-            match self.output_fits() {
+            match self.check_output() {
                 None => self.end(RunStatus::Completed, stop),
-                Some(false) => self.end(RunStatus::Completed, StopReason::InvalidOutput),
-                Some(true) => {
+                Some(Ok(())) => {
                     self.head.output_fits = true;
                     self.end(RunStatus::Completed, stop);
                 }
+                Some(Err(errors)) if self.go_on_after_misfit(&errors, added) => {}
+                Some(Err(_)) => self.end(RunStatus::Completed, StopReason::InvalidOutput),
             }
         }
     }
 
     /// Whether the answer is what the output schema asks for; `None` when there is no schema.
-    fn output_fits(&self) -> Option<bool> {
+    fn check_output(&self) -> Option<Result<(), Vec<String>>> {
         // It was compiled once when the run started, so this compilation cannot fail.
         let schema = Schema::compile(self.setup.output_schema.as_ref()?).ok()?;
         let text = self.output().unwrap_or_default();
-        let fits = serde_json::from_str(&text).is_ok_and(|value| schema.check(&value, text.len(), 1).is_ok());
-        Some(fits)
+        Some(match serde_json::from_str(&text) {
+            Ok(value) => schema.check(&value, text.len(), MAX_ERRORS),
+            Err(error) => Err(vec![format!("it is not JSON ({})", quote(&error.to_string()))]),
+        })
     }
 
-    fn take_batch(&mut self, calls: Vec<ToolCall>, stop: &ReplyStop, entries: &mut Vec<Entry>) {
+    fn take_batch(&mut self, calls: Vec<ToolCall>, stop: &ReplyStop, added: &mut Added) {
         let refusal = self.refusal(calls.len(), stop);
         self.batch = calls
             .into_iter()
@@ -76,20 +114,21 @@ impl RunMachine {
         self.head.answered = 0;
         self.head.phase = RunPhase::Tools;
         let Some(reason) = refusal else {
-            entries.extend(self.batch.iter().map(|tool| Entry::Tool { tool: Arc::clone(tool) }));
+            added.entries.extend(self.batch.iter().map(|tool| Entry::Tool { tool: Arc::clone(tool) }));
             return;
         };
-        self.skip_open(entries, reason);
-        self.answer_in_order(entries);
+        self.skip_open(added, reason);
+        self.answer_in_order(added);
         match reason {
             SkipReason::Cancelled | SkipReason::Deadline | SkipReason::RunFailed => self.end_if_interrupted(),
             SkipReason::MaxToolCalls => self.end(RunStatus::Stopped, StopReason::MaxToolCalls),
             SkipReason::FinalAnswer => self.end(RunStatus::Completed, StopReason::MaxTurns),
+            SkipReason::CutReply if self.go_on_after_cut_calls(added) => {}
             SkipReason::CutReply | SkipReason::RefusedReply => {
                 self.end(RunStatus::Completed, StopReason::of_reply(stop));
             }
             // The model may ask for less in the next turn.
-            SkipReason::MaxToolCallsPerTurn => self.next_turn(entries),
+            SkipReason::MaxToolCallsPerTurn => self.next_turn(added),
         }
     }
 
@@ -113,6 +152,11 @@ impl RunMachine {
             None => None,
         }
     }
+}
+
+/// Whether a reply has no text but white space.
+fn says_nothing(text: Option<&str>) -> bool {
+    text.is_none_or(|text| text.trim().is_empty())
 }
 
 /// Ids are not empty and unique within a reply, else an answer could not name its call.

@@ -7,6 +7,7 @@ use hotcell_core::content::Block;
 use hotcell_core::ids::RunId;
 use hotcell_core::limits::Limits;
 use hotcell_core::message::{Message, Transcript};
+use hotcell_core::model::ToolChoice;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
@@ -26,6 +27,35 @@ pub struct RunSetup {
     /// JSON Schema of the answer, when the answer is to be JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
+    /// Whether the model may or must call tools. What it must is asked of the first turn only: a model
+    /// that must call a tool each time could never answer.
+    #[serde(default)]
+    pub tool_choice: ToolChoice,
+    /// Most tokens of the first reply; `None` leaves it to the provider.
+    #[serde(default)]
+    pub max_output_tokens: Option<u32>,
+    /// The most a reply may be raised to after it was cut; `None` when the model's own maximum is not known.
+    #[serde(default)]
+    pub model_output_tokens: Option<u32>,
+    /// Bytes of the definitions of the tools on offer, for the estimate of a prompt's cost.
+    #[serde(default)]
+    pub definition_bytes: u64,
+}
+
+impl RunSetup {
+    /// A run with these limits and nothing else that is special.
+    #[must_use]
+    pub const fn new(run: RunId, limits: Limits) -> Self {
+        Self {
+            run,
+            limits,
+            output_schema: None,
+            tool_choice: ToolChoice::Auto,
+            max_output_tokens: None,
+            model_output_tokens: None,
+            definition_bytes: 0,
+        }
+    }
 }
 
 /// What a run is given to work on.

@@ -1,6 +1,7 @@
 //! Running the calls of one batch.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -50,6 +51,7 @@ enum Event {
     Cancelled,
     Deadline,
     Progress,
+    Paused,
     GaveUp,
 }
 
@@ -57,18 +59,20 @@ impl Drive<'_> {
     /// Runs the calls of the present batch until each has ended or the run has.
     pub(super) async fn run_batch(&mut self) {
         let turn = self.machine.head().turn;
-        let mut flight = Flight::new(self.request.cancel.child_token(), self.harness.clock.now());
+        let mut flight = Flight::new(self.around.cancel.child_token(), self.harness.clock.now());
         loop {
             self.launch_all(&mut flight).await;
             if self.machine.head().turn != turn || self.machine.is_ended() {
                 return;
             }
             if flight.is_empty() {
-                return self.stuck().await;
+                return self.stand_still().await;
             }
             match self.next_event(&mut flight).await {
                 Event::Tool(id, answer) => self.apply(&id, CommandOutcome::Tool(answer)).await,
                 Event::Decided(id, decision) => self.apply(&id, CommandOutcome::Approval(decision)).await,
+                // Calls that run end; who is being asked is asked again when the run goes on.
+                Event::Paused => flight.approvals.clear(),
                 Event::Cancelled => self.interrupt(Interrupt::Cancelled).await,
                 Event::Deadline => self.interrupt(Interrupt::Deadline).await,
                 Event::Progress => self.tell_progress(&mut flight).await,
@@ -90,25 +94,31 @@ impl Drive<'_> {
     }
 
     fn next_command(&self, flight: &Flight) -> Option<Command> {
-        if self.machine.head().phase != RunPhase::Tools || self.machine.head().interrupt.is_some() {
+        let head = self.machine.head();
+        if head.phase != RunPhase::Tools || head.interrupt.is_some() || self.around.pause.is_cancelled() {
             return None;
         }
-        self.machine.commands().find(|command| match command {
+        let mut open = self.machine.commands().filter(|command| match command {
             Command::CallTool { started, .. } => !started,
             Command::AskApproval { id, .. } => !flight.asked.contains(id),
             Command::CallModel { .. } => false,
-        })
+        });
+        // Where calls run one after another, one that waits for a decision holds up those behind it.
+        if self.harness.config.concurrent_calls == NonZeroUsize::MIN {
+            return open.next().filter(|command| !command.is_suspended());
+        }
+        open.find(|command| !command.is_suspended())
     }
 
     async fn launch(&mut self, command: Command, flight: &mut Flight) {
         match command {
             Command::CallModel { .. } => {}
-            Command::AskApproval { id, request } => {
+            Command::AskApproval { id, request, suspended: _ } => {
                 let kind =
                     EventKind::ApprovalRequired { call: request.call.clone(), tool: request.tool.clone() };
                 self.emit(kind).await;
                 flight.asked.insert(id.clone());
-                let Some(approver) = self.request.approver.as_ref().map(Arc::clone) else { return };
+                let Some(approver) = self.around.approver.as_ref().map(Arc::clone) else { return };
                 if self.machine.head().interrupt.is_none() {
                     flight.approvals.push(ask(approver, id, request.as_ref().clone()));
                 }
@@ -127,7 +137,7 @@ impl Drive<'_> {
                     cancel: flight.cancel.clone(),
                     progress: flight.progress.place(id.n),
                 };
-                let consent = match (approval, &self.request.approver) {
+                let consent = match (approval, &self.around.approver) {
                     (Some(approval), _) => Consent::Given(approval),
                     (None, Some(_)) => Consent::Later,
                     (None, None) => Consent::Nobody,
@@ -176,10 +186,11 @@ impl Drive<'_> {
         };
         tokio::select! {
             biased;
-            () = self.request.cancel.cancelled(), if ending.is_none() => Event::Cancelled,
+            () = self.around.cancel.cancelled(), if ending.is_none() => Event::Cancelled,
             Some((id, answer)) = flight.tools.next() => Event::Tool(id, answer),
             Some((id, decision)) = flight.approvals.next() => Event::Decided(id, decision),
             () = self.time_up(), if ending.is_none() => Event::Deadline,
+            () = self.around.pause.cancelled(), if !flight.approvals.is_empty() => Event::Paused,
             () = given_up => Event::GaveUp,
             () = progress_due, if ending.is_none() => Event::Progress,
         }
@@ -196,9 +207,20 @@ impl Drive<'_> {
         flight.closing.get_or_insert_with(|| now.checked_add(CLOSING_TIME).unwrap_or(now));
     }
 
-    /// A batch that is open while nothing is under way would never end: a fault of this driver, which
-    /// ends the run instead.
-    async fn stuck(&mut self) {
+    /// Nothing is under way: the run was told to stand still, or waits for decisions.
+    ///
+    /// A batch that is open for no such reason would never end: a fault of this driver, which ends the
+    /// run instead.
+    async fn stand_still(&mut self) {
+        if self.around.pause.is_cancelled() {
+            return;
+        }
+        let elapsed = self.emitter.elapsed();
+        let step = self.machine.suspend(elapsed);
+        self.commit([step]).await;
+        if self.machine.stands_still() || self.machine.is_ended() {
+            return;
+        }
         let error = RunErrorInfo::new(ErrorKind::Internal, "a batch is open and nothing is under way");
         self.interrupt(Interrupt::Failed(error)).await;
         self.give_up().await;
@@ -222,7 +244,7 @@ impl Drive<'_> {
         let now = self.harness.clock.now();
         flight.next_progress = now.checked_add(PROGRESS_INTERVAL).unwrap_or(now);
         for (n, progress) in flight.progress.take() {
-            let id = CommandId { run: self.request.run.clone(), turn: self.machine.head().turn, n };
+            let id = CommandId { run: self.machine.setup().run.clone(), turn: self.machine.head().turn, n };
             if let Ok(call) = id.to_call_id() {
                 // The note is the guest's text, and events hold no content.
                 let progress = Progress { note: None, ..progress };

@@ -40,12 +40,11 @@ async fn every_ending_has_its_label_and_its_error() {
     let one_turn =
         |on_turn_limit| Limits { max_turns: NonZeroU32::new(1), on_turn_limit, ..Limits::default() };
     let one_tool = Limits { max_tool_calls: NonZeroU32::new(1), ..Limits::default() };
-    let free = Limits::default;
+    let free = || Limits { max_truncation_recoveries: 0, ..Limits::default() };
     for (last, limits, label) in [
         (stopped(ReplyStop::EndTurn), free(), "completed"),
         (stopped(ReplyStop::StopSequence), free(), "completed"),
         (stopped(ReplyStop::MaxTokens), free(), "truncated"),
-        (stopped(ReplyStop::PauseTurn), free(), "truncated"),
         (stopped(ReplyStop::Other("odd".into())), free(), "truncated"),
         (stopped(ReplyStop::Refusal), free(), "refused"),
         (stopped(ReplyStop::Safety), free(), "refused"),
@@ -63,7 +62,9 @@ async fn every_ending_has_its_label_and_its_error() {
             Err(RunError::LimitReached(_)) => "limited",
             Err(RunError::Stopped(result)) => result.outcome(),
             Err(RunError::Failed { .. }) => "failed",
-            Err(RunError::Cancelled(_) | RunError::InvalidOutput(_)) => "another",
+            Err(RunError::Cancelled(_) | RunError::AwaitingInput(_) | RunError::InvalidOutput(_)) => {
+                "another"
+            }
         };
         assert_eq!(ending, label);
         assert_eq!(results(&result)[0], r#"{"sum":5}"#, "{label}: the transcript is whole");

@@ -109,7 +109,8 @@ impl Model for Tireless {
         } else {
             Vec::new()
         };
-        let reply = ModelReply { text: None, calls, stop: ReplyStop::EndTurn, usage: TokenUsage::default() };
+        let text = calls.is_empty().then(|| "done".to_owned());
+        let reply = ModelReply { text, calls, stop: ReplyStop::EndTurn, usage: TokenUsage::default() };
         stream::iter([Ok(ModelEvent::Reply(reply))]).boxed()
     }
 }
@@ -119,7 +120,7 @@ impl Model for Tireless {
 #[tokio::test]
 async fn two_thousand_turns_share_one_history_and_cost_the_same_each() {
     let model = Arc::new(Tireless { turns: 2_000, seen: Mutex::default() });
-    let limits = Limits { max_turns: None, ..Limits::default() };
+    let limits = Limits { max_turns: None, loop_guard: None, ..Limits::default() };
     let result = harness(Arc::clone(&model) as _, [add()]).run(request("go").limits(limits)).await.unwrap();
     assert_eq!((result.outcome(), result.turns, result.tool_calls), ("completed", 2_001, 2_000));
     let seen = model.seen.lock().unwrap();

@@ -37,8 +37,7 @@ fn reload(machine: &mut RunMachine) {
 /// A driver that forgets everything but the stored run.
 async fn by_hand(tools: Arc<ToolSet>) -> (RunMachine, usize) {
     let model = script(replies());
-    let setup =
-        RunSetup { run: RunId::parse("run").unwrap(), limits: Limits::default(), output_schema: None };
+    let setup = RunSetup::new(RunId::parse("run").unwrap(), Limits::default());
     let prompt = request("go").prompt;
     let input = RunInput { system: None, history: Transcript::new(), prompt };
     let (mut machine, _) = RunMachine::start(setup, input).unwrap();

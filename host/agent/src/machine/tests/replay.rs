@@ -116,7 +116,7 @@ fn drive(limits: Limits, history: &Transcript, moves: &[(Move, usize)]) -> RunMa
                     step
                 }
                 Move::Serve { .. } | Move::Repeat(_) => {
-                    Step { entries: Vec::new(), head: machine.head().clone() }
+                    Step { entries: Vec::new(), notices: Vec::new(), head: machine.head().clone() }
                 }
             }
         };

@@ -52,7 +52,7 @@ fn a_system_message_in_the_middle_of_a_history_is_refused() {
 #[test]
 fn a_reply_without_calls_completes_the_run_also_when_it_is_empty() {
     for text in [Some("done".to_owned()), Some(String::new()), None] {
-        let mut machine = machine(Limits::default());
+        let mut machine = machine(Limits::strict());
         let reply = hotcell_core::model::ModelReply { text: text.clone(), ..text_reply("") };
         machine.apply(&id(0, 0), model(reply), ms(1)).unwrap();
         assert_eq!(machine.head().status, RunStatus::Completed);
@@ -235,7 +235,7 @@ fn the_final_answer_is_asked_for_without_tools_and_its_calls_are_not_run() {
         machine.apply(&id(turn, 0), model(calls(1)), ms(1)).unwrap();
         machine.apply(&id(turn, 1), answer("ran"), ms(1)).unwrap();
     }
-    let Command::CallModel { id: last, tool_choice } = first_command(&machine) else { panic!() };
+    let Command::CallModel { id: last, tool_choice, .. } = first_command(&machine) else { panic!() };
     assert_eq!((last.clone(), tool_choice), (id(2, 0), ToolChoice::None));
     let mut with_text = calls(1);
     with_text.text = Some("this far".into());

@@ -29,7 +29,7 @@ pub(super) fn id(turn: u32, n: u32) -> CommandId {
 }
 
 pub(super) fn setup(limits: Limits) -> RunSetup {
-    RunSetup { run: RunId::parse("run").unwrap(), limits, output_schema: None }
+    RunSetup::new(RunId::parse("run").unwrap(), limits)
 }
 
 pub(super) fn input() -> RunInput {
