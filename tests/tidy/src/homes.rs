@@ -14,8 +14,8 @@ pub struct Home {
     pub homes: Option<&'static [&'static str]>,
 }
 
-/// The places; the benches compare with bare wasmtime, so they are a home too.
-pub const HOMES: [Home; 13] = [
+/// The places; the benches compare with bare wasmtime and with the loop of rig, so they are a home too.
+pub const HOMES: [Home; 14] = [
     Home {
         name: "wasmtime",
         serves: &["hotcell-compiler", "hotcell-sandbox"],
@@ -35,6 +35,7 @@ pub const HOMES: [Home; 13] = [
         homes: Some(&["hotcell-providers", "hotcell-registry"]),
     },
     Home { name: "rig-core", serves: &["hotcell-providers"], homes: Some(&["hotcell-providers"]) },
+    Home { name: "rig-agent", serves: &[], homes: Some(&["hotcell-benches"]) },
     Home { name: "cap-std", serves: &["hotcell-sandbox"], homes: Some(&["hotcell-sandbox"]) },
     Home { name: "landlock", serves: &["hotcell-compiler"], homes: Some(&["hotcell-compiler"]) },
     Home { name: "seccompiler", serves: &["hotcell-compiler"], homes: Some(&["hotcell-compiler"]) },
