@@ -12,6 +12,9 @@ use hotcell_core::model::{Model, ModelError, ModelEvent, ModelReply, ModelReques
 /// Characters a marker may add to a result that was cut at its limit.
 const MARKER_CHARS: usize = 64;
 
+/// Longest note of the host in front of a result, in characters; it does not count as a part of it.
+const NOTE_CHARS: usize = 500;
+
 /// Plays a model: gives its replies in order, each once, and fails when none is left.
 ///
 /// It checks every request it gets and fails the run when one breaks the rules: each call has exactly
@@ -117,10 +120,12 @@ impl ScriptedModel {
 
     fn check_size(&self, index: usize, content: &[Block]) -> Result<(), String> {
         let text = |block: &Block| match block {
-            Block::Text { text } => text.chars().count(),
-            _ => 0,
+            Block::Text { text } => Some((text.starts_with("note: "), text.chars().count())),
+            _ => None,
         };
-        let chars: usize = content.iter().map(text).sum();
+        let texts = content.iter().filter_map(text);
+        let chars: usize =
+            texts.filter(|(note, chars)| !note || *chars > NOTE_CHARS).map(|(_, chars)| chars).sum();
         if chars > self.max_result_chars + MARKER_CHARS {
             return Err(format!(
                 "message {index} has {chars} characters, the cap is {}",

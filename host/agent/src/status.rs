@@ -189,7 +189,7 @@ impl From<ModelError> for RunErrorInfo {
     fn from(error: ModelError) -> Self {
         let kind = match &error {
             ModelError::Provider { status: Some(429), .. } => ErrorKind::RateLimited,
-            ModelError::Malformed { .. } => ErrorKind::MalformedReply,
+            ModelError::Malformed { .. } | ModelError::UnreadableCall { .. } => ErrorKind::MalformedReply,
             // Everything else, also what the core may add later, is a failure to get a reply.
             _ => ErrorKind::Provider,
         };

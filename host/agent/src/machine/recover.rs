@@ -19,7 +19,11 @@ impl RunMachine {
     /// Whether a reply may be followed by another one: nothing is ending the run, and a turn is left.
     fn may_go_on(&self) -> bool {
         let turn_left = self.setup.limits.max_turns.is_none_or(|max| self.head.turns < max.get());
-        self.head.phase == RunPhase::Model && self.head.interrupt.is_none() && turn_left
+        let asked = match self.head.phase {
+            RunPhase::Model | RunPhase::Tools => true,
+            RunPhase::FinalAnswer | RunPhase::Ended => false,
+        };
+        asked && self.head.interrupt.is_none() && turn_left
     }
 
     /// Asks for the rest of an answer that was cut, with twice the budget; says whether it did.

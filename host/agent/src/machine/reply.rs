@@ -106,6 +106,7 @@ impl RunMachine {
 
     fn take_batch(&mut self, calls: Vec<ToolCall>, stop: &ReplyStop, added: &mut Added) {
         let refusal = self.refusal(calls.len(), stop);
+        let last = self.head.phase == RunPhase::FinalAnswer;
         self.batch = calls
             .into_iter()
             .zip(1_u32..)
@@ -123,7 +124,7 @@ impl RunMachine {
             SkipReason::Cancelled | SkipReason::Deadline | SkipReason::RunFailed => self.end_if_interrupted(),
             SkipReason::MaxToolCalls => self.end(RunStatus::Stopped, StopReason::MaxToolCalls),
             SkipReason::FinalAnswer => self.end(RunStatus::Completed, StopReason::MaxTurns),
-            SkipReason::CutReply if self.go_on_after_cut_calls(added) => {}
+            SkipReason::CutReply if !last && self.go_on_after_cut_calls(added) => {}
             SkipReason::CutReply | SkipReason::RefusedReply => {
                 self.end(RunStatus::Completed, StopReason::of_reply(stop));
             }

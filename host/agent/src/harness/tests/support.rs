@@ -159,6 +159,12 @@ pub(super) fn name(kind: &EventKind) -> String {
             format!("tool_finished {call} {tool} {outcome}")
         }
         EventKind::RunFinished { outcome } => format!("run_finished {outcome}"),
+        EventKind::RunResumed => "run_resumed".into(),
+        EventKind::RunSuspended { outcome } => format!("run_suspended {outcome}"),
+        EventKind::Recovery { reason, attempt, next_budget } => {
+            format!("recovery {reason:?} {attempt} {next_budget:?}")
+        }
+        EventKind::Repetition { period, laps } => format!("repetition {period} x {laps}"),
         _ => "unknown".into(),
     }
 }

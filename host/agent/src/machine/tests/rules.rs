@@ -119,7 +119,7 @@ fn calls_of_cut_and_refused_replies_are_answered_and_never_run() {
         (ReplyStop::Refusal, StopReason::Refusal),
         (ReplyStop::Safety, StopReason::Safety),
     ] {
-        let mut machine = machine(Limits::default());
+        let mut machine = machine(Limits { max_truncation_recoveries: 0, ..Limits::default() });
         let mut reply = calls(2);
         reply.stop = stop;
         machine.apply(&id(0, 0), model(reply), ms(1)).unwrap();
