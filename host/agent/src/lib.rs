@@ -41,6 +41,7 @@ pub mod clock;
 pub mod door;
 pub mod harness;
 pub mod host_tool;
+mod leave_for_later;
 pub mod machine;
 pub mod memory_results;
 pub mod oversized;
@@ -59,6 +60,7 @@ pub use harness::{
     RunRequest, RunResult, SuspendedRun,
 };
 pub use host_tool::HostTool;
+pub use leave_for_later::LeaveForLater;
 pub use machine::{Command, CommandId, CommandOutcome, RunMachine};
 pub use memory_results::MemoryResults;
 pub use scripted_model::ScriptedModel;

@@ -11,17 +11,13 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::support::{Approves, Counter, add, harness, names, request, results, script, touch};
+use crate::LeaveForLater;
 use crate::harness::{Harness, ResumeError, ResumeRequest, RunError, RunResult, SuspendedRun};
 use crate::host_tool::HostTool;
 use crate::machine::EntryStatus;
 use crate::scripted_model::{ScriptedModel, call_reply, text_reply};
 use crate::status::{RunStatus, StopReason};
 use crate::tool_set::Offer;
-
-/// An approver that leaves everything for later.
-fn later() -> Arc<Approves> {
-    Arc::new(Approves(Duration::ZERO, Ok(Decision::Suspend)))
-}
 
 fn call(id: &str) -> CallId {
     CallId::parse(id).unwrap()
@@ -34,7 +30,7 @@ async fn waiting(ran: &Counter) -> (Harness, Arc<ScriptedModel>, RunResult) {
         text_reply("done"),
     ]);
     let harness = harness(Arc::clone(&model) as _, [touch(ran), add()]);
-    let result = harness.run(request("go").approver(later())).await.unwrap();
+    let result = harness.run(request("go").approver(Arc::new(LeaveForLater))).await.unwrap();
     (harness, model, result)
 }
 
@@ -161,10 +157,10 @@ async fn an_approval_is_used_once() {
         text_reply("done"),
     ]);
     let harness = harness(model, [touch(&ran)]);
-    let first = harness.run(request("go").approver(later())).await.unwrap();
+    let first = harness.run(request("go").approver(Arc::new(LeaveForLater))).await.unwrap();
     let approve =
         |result: &RunResult, id| ResumeRequest::new(through_json(result)).decide(call(id), Decision::Approve);
-    let second = harness.resume(approve(&first, "run:0:1").approver(later())).await.unwrap();
+    let second = harness.resume(approve(&first, "run:0:1").approver(Arc::new(LeaveForLater))).await.unwrap();
     assert_eq!((second.outcome(), ran.get()), ("awaiting_input", 1), "the same call asks again");
     assert_eq!(second.pending[0].call.as_str(), "run:1:1");
     let result = harness.resume(approve(&second, "run:1:1")).await.unwrap();
