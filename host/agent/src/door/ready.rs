@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use hotcell_core::call::CallReport;
 use hotcell_core::content::Block;
 use hotcell_core::outcome::{Outcome, Phase};
+use hotcell_core::results::KeptResults;
 use hotcell_core::text::cap_chars;
 use hotcell_core::tool::{CallContext, ToolKind};
 use serde_json::Value;
 use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
 use crate::clock::Clock;
@@ -64,12 +66,18 @@ impl Ready {
         &self.slot.definition.name
     }
 
-    /// Runs the tool. The answer comes in time, whatever the tool does.
+    /// Runs the tool and shapes what it returned. The answer comes in time, whatever the tool does.
+    pub async fn run(self) -> Answer {
+        let (report, shaping) = self.run_tool().await;
+        shaping.shape(report).await
+    }
+
+    /// Runs the tool; the report holds what it returned, whole, and is to be shaped for the model.
     ///
     /// The tool runs in a task of its own, so that a panic or a tool that never yields stays there.
     /// A host tool that blocks its thread cannot be stopped from outside: it is left behind, and the
     /// report says so.
-    pub async fn run(self) -> Answer {
+    pub(crate) async fn run_tool(self) -> (CallReport, Shaping) {
         let Self { slot, context, arguments, bytes_in, max_result_chars, clock } = self;
         let began = clock.now();
         let cut = Deadlines::new(began, &context);
@@ -96,18 +104,36 @@ impl Ready {
         let mut report = check(report, &slot);
         record(&mut report, bytes_in, clock.now().saturating_duration_since(began));
         budget.spend(report.usage.fuel, report.usage.bytes_out);
-        match results {
+        let shaping = Shaping { reads_results: slot.reads_results, results, max_result_chars, cancel, clock };
+        (report, shaping)
+    }
+}
+
+/// What turns the report of a call into what the model reads.
+pub(crate) struct Shaping {
+    reads_results: bool,
+    results: Option<KeptResults>,
+    max_result_chars: usize,
+    cancel: CancellationToken,
+    clock: Arc<dyn Clock>,
+}
+
+impl Shaping {
+    /// The answer: the report, and of it what the model may read.
+    pub(crate) async fn shape(self, report: CallReport) -> Answer {
+        let max_chars = self.max_result_chars;
+        match &self.results {
             // What the reader gives is within the limit already, and is never kept a second time.
-            _ if slot.reads_results => {
+            _ if self.reads_results => {
                 let whole = shape::whole(&report);
-                let text = if report.outcome.is_ok() { whole } else { cap_chars(&whole, max_result_chars) };
-                Answer::shaped(report, Shaped { text, warning: None }, max_result_chars)
+                let text = if report.outcome.is_ok() { whole } else { cap_chars(&whole, max_chars) };
+                Answer::shaped(report, Shaped { text, warning: None }, max_chars)
             }
             Some(results) => {
-                let shaped = oversized::shape(&report, &results, &cancel, clock.as_ref()).await;
-                Answer::shaped(report, shaped, max_result_chars)
+                let shaped = oversized::shape(&report, results, &self.cancel, self.clock.as_ref()).await;
+                Answer::shaped(report, shaped, max_chars)
             }
-            None => Answer::new(report, max_result_chars),
+            None => Answer::new(report, max_chars),
         }
     }
 }
