@@ -9,6 +9,7 @@ mod admit;
 mod arguments;
 mod duplicates;
 mod ready;
+mod session_grants;
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use hotcell_core::tool::ProgressSink;
 use tokio_util::sync::CancellationToken;
 
 pub use self::ready::Ready;
+pub use self::session_grants::{MAX_SESSION_GRANTS, SessionGrants};
 use crate::answer::Answer;
 use crate::clock::Clock;
 use crate::machine::PendingApproval;
@@ -38,6 +40,7 @@ pub struct Door {
     limits: Arc<Limits>,
     clock: Arc<dyn Clock>,
     results: Option<KeptResults>,
+    session_grants: SessionGrants,
 }
 
 /// One call that somebody wants to make.
@@ -143,13 +146,20 @@ impl Door {
     /// A door to these tools.
     #[must_use]
     pub fn new(tools: Arc<ToolSet>, limits: Arc<Limits>, clock: Arc<dyn Clock>) -> Self {
-        Self { tools, limits, clock, results: None }
+        Self { tools, limits, clock, results: None, session_grants: SessionGrants::new() }
     }
 
     /// The same door, which keeps results that are too large for the model instead of cutting them.
     #[must_use]
     pub fn keep_results(mut self, results: KeptResults) -> Self {
         self.results = Some(results);
+        self
+    }
+
+    /// The same door, which does not ask again about what was approved for the session.
+    #[must_use]
+    pub fn session_grants(mut self, grants: SessionGrants) -> Self {
+        self.session_grants = grants;
         self
     }
 
@@ -207,7 +217,11 @@ impl Door {
         };
         let name = pending.request.tool.as_str();
         Ok(match decision {
-            Decision::Approve | Decision::ApproveForSession => Ok(()),
+            Decision::Approve => Ok(()),
+            Decision::ApproveForSession => {
+                self.session_grants.remember(&pending.approval);
+                Ok(())
+            }
             Decision::Deny(reason) => Err(self.answer(wording::denied_by_approver(name, &reason))),
             // A decision this version does not know runs nothing.
             _ => Err(self.answer(wording::denied_by_approver(name, "the decision is not supported"))),

@@ -54,7 +54,7 @@ mod wording;
 
 pub use answer::Answer;
 pub use clock::{Clock, TokioClock};
-pub use door::{Admission, Asked, Consent, Door, DoorRequest};
+pub use door::{Admission, Asked, Consent, Door, DoorRequest, SessionGrants};
 pub use harness::{
     CallRecord, Harness, HarnessConfig, PendingCall, PendingStatus, ResumeError, ResumeRequest, RunError,
     RunRequest, RunResult, SuspendedRun,

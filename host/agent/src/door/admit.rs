@@ -53,10 +53,15 @@ impl Door {
                 Ok(self.ready(request, slot, arguments))
             }
             (Verdict::Deny, _) => Err(Box::new(wording::denied_by_policy(name, line))),
-            (Verdict::Ask, Consent::Nobody) => Err(Box::new(wording::nobody_to_ask(name, line))),
-            (Verdict::Ask, Consent::Later) => {
+            (Verdict::Ask, Consent::Nobody | Consent::Later) => {
                 let approval = bind(slot, &arguments)?;
-                Ok(Admission::Ask(pending(request, slot, arguments, approval)))
+                if self.session_grants.cover(&approval) {
+                    Ok(self.ready(request, slot, arguments))
+                } else if consent == Consent::Later {
+                    Ok(Admission::Ask(pending(request, slot, arguments, approval)))
+                } else {
+                    Err(Box::new(wording::nobody_to_ask(name, line)))
+                }
             }
             (Verdict::Ask, Consent::Given(given)) if given == bind(slot, &arguments)? => {
                 Ok(self.ready(request, slot, arguments))

@@ -1,6 +1,7 @@
 //! The loop around the machine: does what a run asks for and tells it what came of it.
 
 mod batch;
+mod decisions;
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -24,7 +25,7 @@ use super::outbound::Outbound;
 use super::result::label;
 use super::resume::{self, ResumeError, ResumeRequest, SuspendedRun};
 use super::{CallRecord, Harness, RunRequest, RunResult};
-use crate::door::Door;
+use crate::door::{Door, SessionGrants};
 use crate::machine::{
     ApplyError, Command, CommandId, CommandOutcome, Entry, Interrupt, RunInput, RunMachine, RunPhase,
     RunSetup, SetupError, Step, ToolEntry,
@@ -71,6 +72,7 @@ struct Around {
     sink: Option<Arc<dyn EventSink>>,
     budget: Option<Budget>,
     results: Option<Arc<dyn ResultStore>>,
+    session_grants: SessionGrants,
 }
 
 /// What ended a wait.
@@ -105,6 +107,7 @@ impl<'a> Drive<'a> {
             sink: request.sink,
             budget: request.budget,
             results: request.results,
+            session_grants: request.session_grants,
         };
         Ok(Self::new(harness, machine, around, 0, Vec::new()))
     }
@@ -125,6 +128,7 @@ impl<'a> Drive<'a> {
             sink: request.sink,
             budget: request.budget,
             results: request.results,
+            session_grants: request.session_grants,
         };
         Ok((Self::new(harness, machine, around, next_sequence, calls), decisions.collect()))
     }
@@ -158,7 +162,8 @@ impl<'a> Drive<'a> {
         });
         let results = kept_results(&limits, around.results.take());
         let tools = Arc::clone(if results.is_some() { &harness.with_reader } else { &harness.tools });
-        let door = Door::new(Arc::clone(&tools), Arc::new(limits), clock);
+        let door = Door::new(Arc::clone(&tools), Arc::new(limits), clock)
+            .session_grants(around.session_grants.clone());
         let door = match results {
             Some(results) => door.keep_results(results),
             None => door,
@@ -195,8 +200,9 @@ impl<'a> Drive<'a> {
         let step = self.machine.resume();
         self.commit([step]).await;
         for (id, decision) in decisions {
-            self.apply(&id, CommandOutcome::Approval(Ok(decision))).await;
+            self.take_decision(&id, Ok(decision)).await;
         }
+        self.approve_what_is_granted().await;
         if self.around.approver.is_some() {
             let step = self.machine.ask_again();
             self.commit([step]).await;

@@ -16,6 +16,8 @@ use hotcell_core::results::ResultStore;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::door::SessionGrants;
+
 /// One request to a harness.
 #[derive(Clone)]
 pub struct RunRequest {
@@ -45,6 +47,8 @@ pub struct RunRequest {
     pub budget: Option<Budget>,
     /// Where results go that are too large for the model; `None` is the memory of this process.
     pub results: Option<Arc<dyn ResultStore>>,
+    /// What was approved for the whole conversation; a decision of this kind is added to it.
+    pub session_grants: SessionGrants,
 }
 
 impl RunRequest {
@@ -64,6 +68,7 @@ impl RunRequest {
             sink: None,
             budget: None,
             results: None,
+            session_grants: SessionGrants::new(),
         }
     }
 
@@ -120,6 +125,13 @@ impl RunRequest {
     #[must_use]
     pub fn results(mut self, results: Arc<dyn ResultStore>) -> Self {
         self.results = Some(results);
+        self
+    }
+
+    /// The same request, which does not ask again about what was approved in this conversation.
+    #[must_use]
+    pub fn session_grants(mut self, grants: SessionGrants) -> Self {
+        self.session_grants = grants;
         self
     }
 

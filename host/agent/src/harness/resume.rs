@@ -14,6 +14,7 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use super::CallRecord;
+use crate::door::SessionGrants;
 use crate::machine::{RunMachine, ToolEntry};
 
 /// A run that stands still, as plain data: it goes on in this process or in another one.
@@ -89,6 +90,8 @@ pub struct ResumeRequest {
     pub budget: Option<Budget>,
     /// Where results are that are too large for the model; `None` is the memory of this process.
     pub results: Option<Arc<dyn ResultStore>>,
+    /// What was approved for the whole conversation; a decision of this kind is added to it.
+    pub session_grants: SessionGrants,
 }
 
 impl ResumeRequest {
@@ -105,6 +108,7 @@ impl ResumeRequest {
             sink: None,
             budget: None,
             results: None,
+            session_grants: SessionGrants::new(),
         }
     }
 
@@ -140,6 +144,13 @@ impl ResumeRequest {
     #[must_use]
     pub fn results(mut self, results: Arc<dyn ResultStore>) -> Self {
         self.results = Some(results);
+        self
+    }
+
+    /// The same request, which does not ask again about what was approved in this conversation.
+    #[must_use]
+    pub fn session_grants(mut self, grants: SessionGrants) -> Self {
+        self.session_grants = grants;
         self
     }
 }

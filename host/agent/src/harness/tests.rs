@@ -1,5 +1,6 @@
 //! Whole runs in this process.
 
+mod bound;
 mod endings;
 mod events;
 mod faults;
@@ -9,6 +10,7 @@ mod promises;
 mod recoveries;
 mod repetition;
 mod replay;
+mod session;
 mod shortfalls;
 mod standing;
 mod support;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::RunMachine;
-use super::command::{Command, CommandId};
+use super::command::{Command, CommandId, PendingApproval};
 use super::entry::EntryStatus;
 use super::head::{Added, RunPhase, Step};
 use super::{ToolEntry, count};
@@ -70,6 +70,14 @@ impl RunMachine {
     #[must_use]
     pub fn approval_id(&self, tool: &ToolEntry) -> CommandId {
         self.id(tool.id.n.saturating_add(count(self.batch.len())))
+    }
+
+    /// What the approval of this id is about, while it is open.
+    #[must_use]
+    pub fn pending_approval(&self, id: &CommandId) -> Option<&PendingApproval> {
+        let n = id.n.checked_sub(count(self.batch.len()))?;
+        let call = CommandId { n, ..id.clone() };
+        self.tool(&call)?.pending.as_deref()
     }
 
     /// Any outcome ends a standstill.

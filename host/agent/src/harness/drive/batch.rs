@@ -70,7 +70,7 @@ impl Drive<'_> {
             }
             match self.next_event(&mut flight).await {
                 Event::Tool(id, answer) => self.apply(&id, CommandOutcome::Tool(answer)).await,
-                Event::Decided(id, decision) => self.apply(&id, CommandOutcome::Approval(decision)).await,
+                Event::Decided(id, decision) => self.take_decision(&id, decision).await,
                 // Calls that run end; who is being asked is asked again when the run goes on.
                 Event::Paused => flight.approvals.clear(),
                 Event::Cancelled => self.interrupt(Interrupt::Cancelled).await,
@@ -113,6 +113,9 @@ impl Drive<'_> {
     async fn launch(&mut self, command: Command, flight: &mut Flight) {
         match command {
             Command::CallModel { .. } => {}
+            Command::AskApproval { id, .. } if self.is_granted(&id) => {
+                self.apply(&id, CommandOutcome::Approval(Ok(Decision::Approve))).await;
+            }
             Command::AskApproval { id, request, suspended: _ } => {
                 let kind =
                     EventKind::ApprovalRequired { call: request.call.clone(), tool: request.tool.clone() };

@@ -128,7 +128,9 @@ async fn a_run_goes_on_with_the_arguments_an_approver_wrote_and_the_model_is_tol
     assert!(!text(&result).contains("sent to"));
 }
 
-/// H-70: what changed between the question and the answer makes the approval void.
+/// H-70.
+///
+/// What changed between the question and the answer makes the approval void.
 #[tokio::test]
 async fn an_approval_does_not_hold_for_a_tool_that_was_changed_meanwhile() {
     let ran = Counter::default();
