@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use thiserror::Error;
+
+use crate::canonical;
+use crate::ids::Digest;
 
 /// Everything a component may reach beyond its own memory, clocks and randomness.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +25,26 @@ impl Grants {
     #[must_use]
     pub fn reaches_outside(&self) -> bool {
         !self.files.is_empty()
+    }
+
+    /// The digest approvals bind on: SHA-256 over the canonical JSON of everything that is granted.
+    ///
+    /// The order in which directories were written down does not count. A directory counts by its path
+    /// as it was given, whatever stands there.
+    ///
+    /// # Panics
+    /// Never: texts have a canonical form.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut files: Vec<_> = self.files.iter().collect();
+        files.sort_by(|a, b| a.guest.cmp(&b.guest));
+        // A path need not be text, and its digest is.
+        let host = |path: &PathBuf| Digest::of(path.as_os_str().as_encoded_bytes()).to_hex();
+        let files: Vec<_> = files
+            .into_iter()
+            .map(|file| json!({"host": host(&file.host), "guest": file.guest, "access": file.access}))
+            .collect();
+        canonical::hash(&json!({"files": files, "env": self.env})).expect("texts have a canonical form")
     }
 
     /// These grants with others on top: one for a place that is granted already takes that one's place.
@@ -225,6 +249,31 @@ mod tests {
         }
         let error = parse_grant("fles=a:/b").unwrap_err().to_string();
         assert!(error.contains("files=HOST:GUEST"), "{error}");
+    }
+
+    #[test]
+    fn the_digest_of_grants_changes_with_each_part_and_not_with_their_order() {
+        let grants = |texts: &[&str]| {
+            let mut grants = Grants::default();
+            for text in texts {
+                grants.add(parse_grant(text).unwrap()).unwrap();
+            }
+            grants.digest()
+        };
+        let all = ["files=a:/a:ro", "files=b:/b:rw", "env=LANG=C"];
+        assert_eq!(grants(&all), grants(&["env=LANG=C", "files=b:/b:rw", "files=a:/a"]));
+        for other in [
+            &["files=c:/a:ro", "files=b:/b:rw", "env=LANG=C"][..],
+            &["files=a:/c:ro", "files=b:/b:rw", "env=LANG=C"],
+            &["files=a:/a:rw", "files=b:/b:rw", "env=LANG=C"],
+            &["files=a:/a:ro", "files=b:/b:rw", "env=LANG=D"],
+            &["files=a:/a:ro", "files=b:/b:rw", "env=LC=C"],
+            &["files=a:/a:ro", "env=LANG=C"],
+            &["files=a:/a:ro", "files=b:/b:rw"],
+            &[],
+        ] {
+            assert_ne!(grants(&all), grants(other), "{other:?}");
+        }
     }
 
     #[test]

@@ -189,6 +189,7 @@ impl Component {
             .loaded
             .prepare(&self.grants)
             .map_err(|source| ComponentError::Load { name: named(), source })?;
+        let grants_digest = self.grants.digest();
         let exposed = self.definitions.iter().filter(|known| self.terms.exposes(known.name.as_str()));
         let offer = |known: &Definition| {
             let own_name = known.name.as_str();
@@ -203,6 +204,7 @@ impl Component {
                 definition: Definition { name, ..known.clone() },
                 prepared: prepared.clone(),
                 reaches_outside: self.grants.reaches_outside(),
+                grants_digest,
                 log: Arc::clone(&self.log),
             };
             Ok(Offer::new(tool, allow_line(self.name(), own_name))

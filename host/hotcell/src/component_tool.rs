@@ -19,6 +19,8 @@ pub(crate) struct ComponentTool {
     pub(crate) definition: Definition,
     pub(crate) prepared: Prepared,
     pub(crate) reaches_outside: bool,
+    /// Of the grants it was prepared with.
+    pub(crate) grants_digest: Digest,
     pub(crate) log: Arc<dyn LogSink>,
 }
 
@@ -37,6 +39,10 @@ impl Tool for ComponentTool {
 
     fn component(&self) -> Option<Digest> {
         Some(self.prepared.digest())
+    }
+
+    fn grants_digest(&self) -> Option<Digest> {
+        Some(self.grants_digest)
     }
 
     fn call<'a>(&'a self, ctx: &'a CallContext, arguments: &'a Value) -> BoxFuture<'a, CallReport> {

@@ -1,5 +1,6 @@
 //! Whole runs in this process.
 
+mod approvals;
 mod bound;
 mod endings;
 mod events;
