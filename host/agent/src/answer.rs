@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hotcell_core::call::CallReport;
 use hotcell_core::content::Block;
+use hotcell_core::ids::ToolName;
 use serde::{Deserialize, Serialize};
 
 use crate::oversized::Shaped;
@@ -24,6 +25,9 @@ pub struct Answer {
     /// What went wrong while the result was shaped: it was cut because it could not be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<Arc<str>>,
+    /// The tool that was meant, where the model wrote its name in another way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolName>,
 }
 
 impl Answer {
@@ -35,6 +39,7 @@ impl Answer {
             structured_beside: shape::structured_beside(&report, max_chars),
             report: Arc::new(report),
             warning: None,
+            tool: None,
         }
     }
 
@@ -45,6 +50,7 @@ impl Answer {
             structured_beside: shape::structured_beside(&report, max_chars),
             report: Arc::new(report),
             warning: shaped.warning.map(Into::into),
+            tool: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The tools one run may use: checked and compiled once, then frozen.
 
-use std::collections::BTreeMap;
+mod names;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,18 +12,13 @@ use hotcell_core::policy::Permission;
 use hotcell_core::tool::{Definition, Tool};
 use thiserror::Error;
 
+use self::names::Names;
 use crate::oversized::ReadToolResult;
 use crate::schema::{Schema, SchemaError};
 use crate::wording::quote;
 
 /// Most tools of one set.
 pub const MAX_TOOLS: usize = 1_024;
-
-/// Least likeness, from 0 to 1, of a name that is suggested for one that does not exist.
-const LIKENESS: f64 = 0.85;
-
-/// Most names that are suggested.
-const MAX_SUGGESTIONS: usize = 3;
 
 /// A tool and what the operator says about it.
 #[derive(Debug, Clone)]
@@ -104,7 +100,7 @@ pub enum ToolSetError {
 #[derive(Clone, Default)]
 pub struct ToolSet {
     slots: Vec<Arc<Slot>>,
-    by_name: BTreeMap<ToolName, usize>,
+    names: Names,
     definitions: Arc<[Definition]>,
 }
 
@@ -127,12 +123,11 @@ impl ToolSet {
     /// [`ToolSetError`] names the tool and what is wrong with it.
     pub fn new(offers: impl IntoIterator<Item = Offer>) -> Result<Self, ToolSetError> {
         let mut slots = Vec::new();
-        let mut by_name = BTreeMap::new();
+        let mut names = Names::default();
         for offer in offers {
             let slot = Slot::new(offer)?;
-            let name = slot.definition.name.clone();
-            if by_name.insert(name.clone(), slots.len()).is_some() {
-                return Err(ToolSetError::Twice { name });
+            if !names.insert(&slot.definition.name, slots.len()) {
+                return Err(ToolSetError::Twice { name: slot.definition.name });
             }
             slots.push(Arc::new(slot));
             if slots.len() > MAX_TOOLS {
@@ -140,7 +135,7 @@ impl ToolSet {
             }
         }
         let definitions = slots.iter().map(|slot| slot.definition.clone()).collect();
-        Ok(Self { slots, by_name, definitions })
+        Ok(Self { slots, names, definitions })
     }
 
     /// The same set with the tool that reads kept results. A tool of the same name in the set stays the only one,
@@ -153,11 +148,11 @@ impl ToolSet {
         let offer = Offer::new(ReadToolResult::new(), "").with_permission(Permission::Allow);
         let name = offer.tool.definition().name.clone();
         let mut set = self.clone();
-        if set.is_empty() || set.by_name.contains_key(&name) {
+        if set.is_empty() || set.names.contains(&name) {
             return set;
         }
         let slot = Slot::new(offer).expect("a constant schema that satisfies the rules for schemas");
-        set.by_name.insert(name, set.slots.len());
+        set.names.insert(&name, set.slots.len());
         set.slots.push(Arc::new(Slot { reads_results: true, ..slot }));
         set.definitions = set.slots.iter().map(|slot| slot.definition.clone()).collect();
         set
@@ -192,23 +187,15 @@ impl ToolSet {
         self.slots.is_empty()
     }
 
-    pub(crate) fn slot(&self, name: &str) -> Option<&Arc<Slot>> {
-        // A text that is no tool name is the name of no tool.
-        let name = ToolName::parse(name).ok()?;
-        self.slots.get(*self.by_name.get(&name)?)
+    /// The tool this name means: the one of exactly this name, or else the only one it can be repaired to.
+    pub(crate) fn find(&self, name: &str, repair: bool) -> Option<&Arc<Slot>> {
+        let repaired = || if repair { self.names.repaired(name) } else { None };
+        self.slots.get(self.names.exact(name).or_else(repaired)?)
     }
 
     /// Names that are close to one that does not exist, the closest first.
     pub(crate) fn close_to(&self, name: &str) -> Vec<&str> {
-        let wanted = plain(&hotcell_core::text::cap_chars(name, 64));
-        let mut close: Vec<(f64, &str)> = self
-            .by_name
-            .keys()
-            .map(|known| (strsim::jaro_winkler(&plain(known.as_str()), &wanted), known.as_str()))
-            .filter(|(likeness, _)| *likeness >= LIKENESS)
-            .collect();
-        close.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-        close.into_iter().take(MAX_SUGGESTIONS).map(|(_, known)| known).collect()
+        self.names.close_to(name)
     }
 }
 
@@ -229,16 +216,16 @@ impl Slot {
             definition.digest().map_err(|source| ToolSetError::Definition { name: name.clone(), source })?;
         Ok(Self { offer, definition, digest, input, output, reads_results: false })
     }
-}
 
-/// A name without what models get wrong: case, and the signs between words.
-fn plain(name: &str) -> String {
-    name.chars().filter(|c| !matches!(c, '-' | '_' | '.' | ' ')).flat_map(char::to_lowercase).collect()
+    /// The name of the tool, where another one was written.
+    pub(crate) fn meant_by(&self, written: &str) -> Option<ToolName> {
+        (self.definition.name.as_str() != written).then(|| self.definition.name.clone())
+    }
 }
 
 impl fmt::Debug for ToolSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.by_name.keys().map(|name| quote(name.as_str()))).finish()
+        f.debug_list().entries(self.names.iter().map(quote)).finish()
     }
 }
 

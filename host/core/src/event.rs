@@ -128,7 +128,7 @@ pub enum EventKind {
     ToolFinished {
         /// The call.
         call: CallId,
-        /// The name as the model wrote it, capped and escaped.
+        /// The tool; of one that does not exist, the name as the model wrote it, capped and escaped.
         tool: String,
         /// The coarse outcome.
         outcome: EventOutcome,

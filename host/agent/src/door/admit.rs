@@ -12,6 +12,7 @@ use hotcell_core::tool::{CallContext, ToolKind};
 use serde_json::Value;
 
 use super::{Admission, Consent, Door, DoorRequest, Ready, arguments};
+use crate::answer::Answer;
 use crate::machine::PendingApproval;
 use crate::tool_set::Slot;
 use crate::wording;
@@ -23,24 +24,33 @@ impl Door {
     /// [`Consent::Given`] belongs to the same attempt and takes none.
     #[must_use]
     pub fn admit(&self, request: &DoorRequest, consent: Consent) -> Admission {
-        match self.decide(request, consent) {
+        // An approval belongs to an attempt that was counted when it was asked for.
+        let counted = matches!(consent, Consent::Given(_));
+        if !counted && !request.budget.take_calls(1) {
+            return self.refuse(request, None, wording::no_calls_left());
+        }
+        let Some(slot) = self.tools.find(&request.tool, self.limits.repair_names) else {
+            let report = wording::unknown_tool(&request.tool, &self.tools.close_to(&request.tool));
+            return self.refuse(request, None, report);
+        };
+        match self.decide(request, slot, consent) {
             Ok(admission) => admission,
-            Err(report) => {
-                let mut report = *report;
-                report.usage.bytes_in = u64::try_from(request.arguments.len()).unwrap_or(u64::MAX);
-                Admission::Refused(self.answer(report))
-            }
+            Err(report) => self.refuse(request, Some(slot), *report),
         }
     }
 
-    fn decide(&self, request: &DoorRequest, consent: Consent) -> Result<Admission, Box<CallReport>> {
-        let first = !matches!(consent, Consent::Given(_));
-        if first && !request.budget.take_calls(1) {
-            return Err(Box::new(wording::no_calls_left()));
-        }
-        let slot = self.tools.slot(&request.tool).ok_or_else(|| {
-            Box::new(wording::unknown_tool(&request.tool, &self.tools.close_to(&request.tool)))
-        })?;
+    fn refuse(&self, request: &DoorRequest, slot: Option<&Arc<Slot>>, mut report: CallReport) -> Admission {
+        report.usage.bytes_in = u64::try_from(request.arguments.len()).unwrap_or(u64::MAX);
+        let tool = slot.and_then(|slot| slot.meant_by(&request.tool));
+        Admission::Refused(Answer { tool, ..self.answer(report) })
+    }
+
+    fn decide(
+        &self,
+        request: &DoorRequest,
+        slot: &Arc<Slot>,
+        consent: Consent,
+    ) -> Result<Admission, Box<CallReport>> {
         let max_bytes = self.limits.max_argument_bytes.get();
         let arguments = arguments::read(&request.arguments, max_bytes, &slot.input)?;
         if request.budget.remaining(self.clock.now()) == Some(Duration::ZERO) {
@@ -83,6 +93,7 @@ impl Door {
         };
         Admission::Ready(Box::new(Ready {
             slot: Arc::clone(slot),
+            meant: slot.meant_by(&request.tool),
             context,
             arguments,
             bytes_in: u64::try_from(request.arguments.len()).unwrap_or(u64::MAX),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use hotcell_core::call::CallReport;
 use hotcell_core::content::Block;
+use hotcell_core::ids::ToolName;
 use hotcell_core::outcome::{Outcome, Phase};
 use hotcell_core::results::KeptResults;
 use hotcell_core::text::cap_chars;
@@ -36,6 +37,8 @@ const MAX_ERRORS: usize = 5;
 /// A call that passed every check. It can be run once.
 pub struct Ready {
     pub(super) slot: Arc<Slot>,
+    /// The name of the tool, where another one was written.
+    pub(super) meant: Option<ToolName>,
     pub(super) context: CallContext,
     pub(super) arguments: Value,
     pub(super) bytes_in: u64,
@@ -62,7 +65,7 @@ enum Cut {
 impl Ready {
     /// The name of the tool, as it is offered.
     #[must_use]
-    pub fn tool(&self) -> &hotcell_core::ids::ToolName {
+    pub fn tool(&self) -> &ToolName {
         &self.slot.definition.name
     }
 
@@ -78,7 +81,7 @@ impl Ready {
     /// A host tool that blocks its thread cannot be stopped from outside: it is left behind, and the
     /// report says so.
     pub(crate) async fn run_tool(self) -> (CallReport, Shaping) {
-        let Self { slot, context, arguments, bytes_in, max_result_chars, clock } = self;
+        let Self { slot, meant, context, arguments, bytes_in, max_result_chars, clock } = self;
         let began = clock.now();
         let cut = Deadlines::new(began, &context);
         let kind = slot.offer.tool.kind();
@@ -104,13 +107,15 @@ impl Ready {
         let mut report = check(report, &slot);
         record(&mut report, bytes_in, clock.now().saturating_duration_since(began));
         budget.spend(report.usage.fuel, report.usage.bytes_out);
-        let shaping = Shaping { reads_results: slot.reads_results, results, max_result_chars, cancel, clock };
+        let shaping =
+            Shaping { meant, reads_results: slot.reads_results, results, max_result_chars, cancel, clock };
         (report, shaping)
     }
 }
 
 /// What turns the report of a call into what the model reads.
 pub(crate) struct Shaping {
+    meant: Option<ToolName>,
     reads_results: bool,
     results: Option<KeptResults>,
     max_result_chars: usize,
@@ -122,7 +127,7 @@ impl Shaping {
     /// The answer: the report, and of it what the model may read.
     pub(crate) async fn shape(self, report: CallReport) -> Answer {
         let max_chars = self.max_result_chars;
-        match &self.results {
+        let answer = match &self.results {
             // What the reader gives is within the limit already, and is never kept a second time.
             _ if self.reads_results => {
                 let whole = shape::whole(&report);
@@ -134,7 +139,8 @@ impl Shaping {
                 Answer::shaped(report, shaped, max_chars)
             }
             None => Answer::new(report, max_chars),
-        }
+        };
+        Answer { tool: self.meant, ..answer }
     }
 }
 

@@ -433,7 +433,7 @@ fn finished(tool: &ToolEntry, call: CallId) -> EventKind {
     let report = tool.answer.as_ref().map(|answer| &answer.report);
     EventKind::ToolFinished {
         call,
-        tool: quote(&tool.call.name),
+        tool: quote(tool.tool_name()),
         outcome: tool.event_outcome().unwrap_or(EventOutcome::Interrupted),
         code: report.map(|report| report.outcome),
         usage: report.map(|report| report.usage.clone()).unwrap_or_default(),
@@ -444,7 +444,7 @@ fn record(tool: &ToolEntry, call: CallId, max_chars: usize) -> CallRecord {
     CallRecord {
         call,
         turn: tool.id.turn,
-        tool: tool.call.name.clone(),
+        tool: tool.tool_name().to_owned(),
         status: tool.status,
         skipped: tool.skipped,
         report: tool.answer.as_ref().map(|answer| bounded(&answer.report, max_chars)),

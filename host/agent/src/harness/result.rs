@@ -66,7 +66,7 @@ pub struct CallRecord {
     pub call: CallId,
     /// The turn, from 0.
     pub turn: u32,
-    /// The name as the model wrote it.
+    /// The tool; the name as the model wrote it, where that means none or the call was never looked at.
     pub tool: String,
     /// How far it came.
     pub status: EntryStatus,

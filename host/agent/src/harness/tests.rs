@@ -7,6 +7,7 @@ mod events;
 mod faults;
 mod kept;
 mod loops;
+mod names;
 mod promises;
 mod recoveries;
 mod repetition;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hotcell_core::approval::{Approval as Binding, ApproverError, Decision};
 use hotcell_core::canonical;
+use hotcell_core::ids::ToolName;
 use hotcell_core::model::{ModelError, ModelReply};
 use serde_json::Value;
 use thiserror::Error;
@@ -292,9 +293,13 @@ impl RunMachine {
     }
 
     fn deny(&mut self, place: usize, added: &mut Added, reason: &str) {
-        let name = self.batch.get(place).map(|tool| tool.call.name.clone()).unwrap_or_default();
-        let report = wording::denied_by_approver(&name, reason);
-        let answer = Answer::new(report, self.setup().limits.max_result_chars.get());
+        let Some(tool) = self.batch.get(place) else { return };
+        let meant = tool.pending.as_ref().map(|pending| pending.request.tool.clone());
+        let name = meant.as_ref().map_or(tool.call.name.as_str(), ToolName::as_str);
+        let report = wording::denied_by_approver(name, reason);
+        let meant = meant.filter(|meant| meant.as_str() != tool.call.name);
+        let max_chars = self.setup().limits.max_result_chars.get();
+        let answer = Answer { tool: meant, ..Answer::new(report, max_chars) };
         self.close(place, added, Some(answer), EntryStatus::RawCompleted);
     }
 

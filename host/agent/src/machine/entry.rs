@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hotcell_core::approval::Approval;
 use hotcell_core::content::Block;
-use hotcell_core::ids::{Digest, IdempotencyKey};
+use hotcell_core::ids::{Digest, IdempotencyKey, ToolName};
 use hotcell_core::message::{Message, ToolCall};
 use hotcell_core::outcome::{EventOutcome, Outcome};
 use serde::{Deserialize, Serialize};
@@ -150,6 +150,13 @@ impl ToolEntry {
             IdempotencyKey::parse(format!("{prefix}:{hex}"))
                 .expect("a checked run id of at most 160 bytes, a number and 64 digits stay within 256 bytes")
         })
+    }
+
+    /// The name of the tool; the name as the model wrote it, where that means none or nobody looked yet.
+    #[must_use]
+    pub fn tool_name(&self) -> &str {
+        let meant = self.answer.as_ref().and_then(|answer| answer.tool.as_ref());
+        meant.map_or(self.call.name.as_str(), ToolName::as_str)
     }
 
     /// Whether nothing more can come for it.

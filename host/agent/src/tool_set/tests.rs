@@ -41,6 +41,47 @@ fn close_names_are_suggested_the_closest_first() {
     }
 }
 
+// L-02, L-12
+#[test]
+fn a_name_is_repaired_to_the_only_tool_it_can_mean_and_to_no_other() {
+    let set = set(&["read_file", "write-file", "writeFile", "add", "tools_add", "kelvin", "_"]).unwrap();
+    let long = format!("add{}", "_".repeat(10_000));
+    for (written, means) in [
+        ("add", Some("add")),
+        ("ADD", Some("add")),
+        ("Read File", Some("read_file")),
+        ("readFile", Some("read_file")),
+        ("functions.read_file", Some("read_file")),
+        ("Functions.ReadFile", Some("read_file")),
+        ("default_api:read-file", Some("read_file")),
+        ("tools.readfile", Some("read_file")),
+        ("writeFile", Some("writeFile")),
+        // Two tools have these names.
+        ("write_file", None),
+        ("tools.add", None),
+        // One prefix, at the front, as vendors write it.
+        ("functions.functions.add", None),
+        ("functions:add", None),
+        ("my.functions.add", None),
+        ("functions.", None),
+        // Look-alikes: a Kelvin sign, a Cyrillic letter, a letter after an override.
+        ("\u{212a}elvin", None),
+        ("re\u{430}d_file", None),
+        ("\u{202e}add", None),
+        ("add\n", None),
+        ("", None),
+        (".", None),
+        ("read_fil", None),
+        (&long, None),
+    ] {
+        let found = |repair| set.find(written, repair).map(|slot| slot.definition.name.to_string());
+        assert_eq!(found(true).as_deref(), means, "{written}");
+        assert_eq!(found(false), found(true).filter(|name| name == written), "{written}");
+    }
+    let reader = set.with_reader();
+    assert!(reader.find("readToolResult", true).is_some() && set.find("readToolResult", true).is_none());
+}
+
 /// P-19.
 #[test]
 fn tools_with_schemas_that_cannot_be_used_are_refused_by_name() {

@@ -92,6 +92,11 @@ impl Decides {
         Self(decision, Mutex::default())
     }
 
+    /// What it was asked last.
+    pub(super) fn last(&self) -> Option<ApprovalRequest> {
+        self.1.lock().unwrap().last().cloned()
+    }
+
     /// How often it was asked.
     pub(super) fn asked(&self) -> usize {
         self.1.lock().unwrap().len()
