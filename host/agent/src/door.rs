@@ -7,6 +7,7 @@
 
 mod admit;
 mod arguments;
+mod attempt;
 mod duplicates;
 mod ready;
 mod session_grants;

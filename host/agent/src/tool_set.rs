@@ -9,6 +9,7 @@ use hotcell_core::canonical::CanonicalError;
 use hotcell_core::ids::{Digest, ToolName};
 use hotcell_core::limits::CallLimits;
 use hotcell_core::policy::Permission;
+use hotcell_core::replay::{Replay, ToolRetry};
 use hotcell_core::tool::{Definition, Tool};
 use thiserror::Error;
 
@@ -32,6 +33,10 @@ pub struct Offer {
     pub limits: Option<CallLimits>,
     /// The policy line that would allow it without asking; denials and approvals show it.
     pub policy_line: String,
+    /// What calling it again means.
+    pub replay: Replay,
+    /// How a call is tried again after a transient failure, where [`Offer::replay`] allows it.
+    pub retry: ToolRetry,
 }
 
 impl Offer {
@@ -42,13 +47,34 @@ impl Offer {
 
     /// Like [`Offer::new`], of a tool that is shared already.
     pub fn shared(tool: Arc<dyn Tool>, policy_line: impl Into<String>) -> Self {
-        Self { tool, permission: Permission::Auto, limits: None, policy_line: policy_line.into() }
+        Self {
+            tool,
+            permission: Permission::Auto,
+            limits: None,
+            policy_line: policy_line.into(),
+            replay: Replay::Manual,
+            retry: ToolRetry::default(),
+        }
     }
 
     /// The same offer with this permission.
     #[must_use]
     pub fn with_permission(mut self, permission: Permission) -> Self {
         self.permission = permission;
+        self
+    }
+
+    /// The same offer of a tool that may be called again on its own after a transient failure.
+    #[must_use]
+    pub fn with_replay(mut self, replay: Replay) -> Self {
+        self.replay = replay;
+        self
+    }
+
+    /// The same offer, whose calls are tried again like this, where [`Offer::with_replay`] allows it.
+    #[must_use]
+    pub fn with_retry(mut self, retry: ToolRetry) -> Self {
+        self.retry = retry;
         self
     }
 

@@ -110,6 +110,12 @@ pub(crate) fn no_time_left() -> CallReport {
     CallReport::new(Outcome::Deadline, "The tool did not run: no time was left for it.")
 }
 
+/// The caller gave up between two tries of a call.
+pub(crate) fn cancelled_between_tries(tries: u32) -> CallReport {
+    let message = format!("The call was cancelled before its next try; it had failed {tries} times.");
+    CallReport::new(Outcome::Cancelled, message)
+}
+
 /// The caller's budget of calls is used up.
 pub(crate) fn no_calls_left() -> CallReport {
     CallReport::new(Outcome::Quota, "The tool did not run: the caller has no tool calls left.")

@@ -125,6 +125,38 @@ impl CallReport {
         Self { content: vec![Block::text(text)], ..Self::new(Outcome::Ok, "") }
     }
 
+    /// A failure of the tool itself, of this kind and in its own words, that changed nothing outside.
+    ///
+    /// The kind says whether the call is worth another try; see [`CallReport::is_transient`].
+    pub fn failure(fault: Fault, words: impl Into<String>) -> Self {
+        let fault = ToolFault { fault, code: None, retry_after_ms: None, effect_possible: false };
+        Self {
+            guest_message: Some(words.into()),
+            tool_fault: Some(fault),
+            ..Self::new(Outcome::ToolError, "")
+        }
+    }
+
+    /// The same failure of a tool, which may be gone after this time.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        if let Some(fault) = &mut self.tool_fault {
+            fault.retry_after_ms = Some(u32::try_from(wait.as_millis()).unwrap_or(u32::MAX));
+        }
+        self
+    }
+
+    /// Whether the same call may succeed a little later: the tool says so, by the kind of its failure, or
+    /// the host took no more calls.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self.outcome {
+            Outcome::Overloaded => true,
+            Outcome::ToolError => self.tool_fault.as_ref().is_some_and(|fault| fault.fault.is_transient()),
+            _ => false,
+        }
+    }
+
     /// The same report with advice.
     #[must_use]
     pub fn with_advice(mut self, advice: impl Into<String>) -> Self {
@@ -194,6 +226,35 @@ pub struct Usage {
     pub output_dropped: u64,
     /// Log records written, kept or not.
     pub log_records: u64,
+    /// How often the tool was called again after a transient failure; the rest is what all tries used.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl Usage {
+    /// Adds what another call used: sums, and of the memory the most.
+    pub fn add(&mut self, other: &Self) {
+        self.wall_us.add(&other.wall_us);
+        self.peak_memory_bytes = self.peak_memory_bytes.max(other.peak_memory_bytes);
+        for (sum, more) in [
+            (&mut self.fuel, other.fuel),
+            (&mut self.growth_refused, other.growth_refused),
+            (&mut self.bytes_in, other.bytes_in),
+            (&mut self.bytes_out, other.bytes_out),
+            (&mut self.requests, other.requests),
+            (&mut self.output_bytes, other.output_bytes),
+            (&mut self.output_dropped, other.output_dropped),
+            (&mut self.log_records, other.log_records),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        self.retries = self.retries.saturating_add(other.retries);
+    }
 }
 
 /// Wall-clock time of one call in microseconds.
@@ -211,6 +272,22 @@ pub struct WallTime {
     pub guest: u64,
     /// Waiting inside of host functions.
     pub host_wait: u64,
+}
+
+impl WallTime {
+    /// Adds the time of another call, place by place.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.total, other.total),
+            (&mut self.queue, other.queue),
+            (&mut self.compile, other.compile),
+            (&mut self.instantiate, other.instantiate),
+            (&mut self.guest, other.guest),
+            (&mut self.host_wait, other.host_wait),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
 }
 
 #[cfg(test)]

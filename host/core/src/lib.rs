@@ -27,6 +27,7 @@ pub mod message;
 pub mod model;
 pub mod outcome;
 pub mod policy;
+pub mod replay;
 pub mod results;
 pub mod services;
 pub mod text;

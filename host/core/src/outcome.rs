@@ -211,6 +211,23 @@ codes! {
     }
 }
 
+impl Fault {
+    /// Whether the same call may succeed a little later.
+    #[must_use]
+    pub const fn is_transient(self) -> bool {
+        match self {
+            Self::RateLimited | Self::Upstream | Self::Unavailable => true,
+            Self::InvalidInput
+            | Self::NotFound
+            | Self::Denied
+            | Self::Unauthenticated
+            | Self::Conflict
+            | Self::Cancelled
+            | Self::Internal => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -200,6 +200,7 @@ impl CallState {
             output_bytes: read(&meters.output_bytes),
             output_dropped: read(&meters.output_dropped),
             log_records: read(&meters.log_records),
+            retries: 0,
         }
     }
 }

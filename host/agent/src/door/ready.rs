@@ -4,32 +4,24 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hotcell_core::call::CallReport;
+use hotcell_core::call::{CallReport, Usage};
 use hotcell_core::content::Block;
 use hotcell_core::ids::ToolName;
 use hotcell_core::outcome::{Outcome, Phase};
 use hotcell_core::results::KeptResults;
 use hotcell_core::text::cap_chars;
-use hotcell_core::tool::{CallContext, ToolKind};
+use hotcell_core::tool::CallContext;
 use serde_json::Value;
-use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use super::attempt::{Deadlines, attempt};
 use crate::answer::Answer;
 use crate::clock::Clock;
 use crate::oversized::{self, Shaped};
 use crate::schema::{MAX_VALUE_DEPTH, depth_is_at_most};
 use crate::shape;
-use crate::tool_set::Slot;
+use crate::tool_set::{Offer, Slot};
 use crate::wording;
-
-/// How long a component tool may take to report its own end after a deadline or a cancellation.
-///
-/// The sandbox keeps deadlines itself and knows what the call used; this is the backstop behind it.
-const REPORT_GRACE: Duration = Duration::from_millis(50);
-
-/// How long to wait for a tool that was stopped to be gone.
-const STOP_GRACE: Duration = Duration::from_millis(20);
 
 /// Most errors that are told of one result.
 const MAX_ERRORS: usize = 5;
@@ -50,16 +42,6 @@ impl fmt::Debug for Ready {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ready").field("context", &self.context).finish_non_exhaustive()
     }
-}
-
-/// Why a call is cut short.
-#[derive(Clone, Copy)]
-enum Cut {
-    Cancelled,
-    /// The call's own limit, or what was left of the caller's time.
-    Deadline {
-        own: bool,
-    },
 }
 
 impl Ready {
@@ -84,33 +66,61 @@ impl Ready {
         let Self { slot, meant, context, arguments, bytes_in, max_result_chars, clock } = self;
         let began = clock.now();
         let cut = Deadlines::new(began, &context);
-        let kind = slot.offer.tool.kind();
-        let budget = context.budget.clone();
         let cancel = context.cancel.clone();
-        let timeout = context.limits.timeout;
         let results = context.results.clone();
-
-        let mut task = JoinSet::new();
-        let tool = Arc::clone(&slot.offer.tool);
-        task.spawn(async move { tool.call(&context, &arguments).await });
-
-        let early = tokio::select! {
-            biased;
-            ended = task.join_next() => Ok(ended),
-            () = cancel.cancelled() => Err(Cut::Cancelled),
-            () = cut.wait(clock.as_ref()) => Err(Cut::Deadline { own: cut.own }),
+        let mut input = Arc::new((context, arguments));
+        let mut used = Usage::default();
+        let mut tries = 0;
+        let report = loop {
+            let started = clock.now();
+            let report = attempt(&slot, &input, &cut, clock.as_ref()).await;
+            let mut report = check(report, &slot);
+            record(&mut report, bytes_in, clock.now().saturating_duration_since(started));
+            input.0.budget.spend(report.usage.fuel, report.usage.bytes_out);
+            used.add(&report.usage);
+            tries += 1;
+            let Some(until) = next_try(&slot.offer, &report, tries, &cut, clock.as_ref()) else {
+                break report;
+            };
+            if !input.0.budget.take_calls(1) {
+                break report;
+            }
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => break wording::cancelled_between_tries(tries),
+                () = clock.sleep_until(until) => {}
+            }
+            let timeout = &mut Arc::make_mut(&mut input).0.limits.timeout;
+            *timeout = cut.left(clock.now()).min(*timeout);
         };
-        let report = match early {
-            Ok(ended) => ended_by_itself(ended),
-            Err(reason) => stop(&mut task, kind, reason, timeout, clock.as_ref()).await,
-        };
-        let mut report = check(report, &slot);
-        record(&mut report, bytes_in, clock.now().saturating_duration_since(began));
-        budget.spend(report.usage.fuel, report.usage.bytes_out);
+        if tries > 1 {
+            let wall = clock.now().saturating_duration_since(began);
+            used.wall_us.total = u64::try_from(wall.as_micros()).unwrap_or(u64::MAX);
+        }
+        used.retries = tries - 1;
+        let report = CallReport { usage: used, ..report };
         let shaping =
             Shaping { meant, reads_results: slot.reads_results, results, max_result_chars, cancel, clock };
         (report, shaping)
     }
+}
+
+/// When a call is tried again; `None` when it is over.
+fn next_try(
+    offer: &Offer,
+    report: &CallReport,
+    tries: u32,
+    cut: &Deadlines,
+    clock: &dyn Clock,
+) -> Option<Instant> {
+    if !offer.replay.allows_retry() || !report.is_transient() {
+        return None;
+    }
+    let asked = report.tool_fault.as_ref().and_then(|fault| fault.retry_after_ms);
+    let asked = asked.map(|wait| Duration::from_millis(u64::from(wait)));
+    let until = clock.now().checked_add(offer.retry.wait_after(tries, asked)?)?;
+    // What was learned is worth more than a deadline that passes while nothing happens.
+    (!cut.left(until).is_zero()).then_some(until)
 }
 
 /// What turns the report of a call into what the model reads.
@@ -141,99 +151,6 @@ impl Shaping {
             None => Answer::new(report, max_chars),
         };
         Answer { tool: self.meant, ..answer }
-    }
-}
-
-/// The instant a call is cut at, and whose it is.
-struct Deadlines {
-    at: Option<Instant>,
-    own: bool,
-}
-
-impl Deadlines {
-    fn new(began: Instant, context: &CallContext) -> Self {
-        // An instant beyond what the clock can say is no deadline.
-        let own = began.checked_add(context.limits.timeout);
-        match (own, context.budget.deadline()) {
-            (Some(own), Some(callers)) if callers < own => Self { at: Some(callers), own: false },
-            (None, Some(callers)) => Self { at: Some(callers), own: false },
-            (own, _) => Self { at: own, own: true },
-        }
-    }
-
-    async fn wait(&self, clock: &dyn Clock) {
-        match self.at {
-            Some(at) => clock.sleep_until(at).await,
-            None => std::future::pending().await,
-        }
-    }
-}
-
-fn ended_by_itself(ended: Option<Result<CallReport, JoinError>>) -> CallReport {
-    match ended {
-        Some(Ok(report)) => report,
-        Some(Err(error)) if error.is_panic() => CallReport::new(
-            Outcome::Internal,
-            "The tool panicked; this is a fault of the program that offers it.",
-        )
-        .at(Phase::Call)
-        .with_advice("Go on without this tool."),
-        Some(Err(_)) | None => {
-            CallReport::new(Outcome::Internal, "The tool was dropped before it ended.").at(Phase::Call)
-        }
-    }
-}
-
-/// Stops a tool: a component gets a moment to report itself, then its future is dropped.
-async fn stop(
-    task: &mut JoinSet<CallReport>,
-    kind: ToolKind,
-    reason: Cut,
-    timeout: Duration,
-    clock: &dyn Clock,
-) -> CallReport {
-    if kind == ToolKind::Component
-        && let Some(Ok(report)) = within(task, REPORT_GRACE, clock).await
-    {
-        return report;
-    }
-    task.abort_all();
-    let gone = within(task, STOP_GRACE, clock).await;
-    if let Some(Ok(report)) = gone {
-        // It ended in the same moment: its own word is truer than ours.
-        return report;
-    }
-    let report = match reason {
-        Cut::Cancelled => wording::report(Outcome::Cancelled, "The call was cancelled while the tool ran."),
-        Cut::Deadline { own: true } => {
-            let limit = hotcell_core::units::format_duration(timeout);
-            wording::report(
-                Outcome::Deadline,
-                format!("The tool took longer than its limit of {limit} and was stopped."),
-            )
-        }
-        Cut::Deadline { own: false } => {
-            wording::report(Outcome::Deadline, "The caller's time was up while the tool ran; it was stopped.")
-        }
-    };
-    let mut report = report.at(Phase::Call);
-    if gone.is_none() {
-        report.message.push_str(" It blocks its thread and may still be running.");
-    }
-    report
-}
-
-/// What the task came to within the time, if it did.
-async fn within(
-    task: &mut JoinSet<CallReport>,
-    time: Duration,
-    clock: &dyn Clock,
-) -> Option<Result<CallReport, JoinError>> {
-    let until = clock.now().checked_add(time)?;
-    tokio::select! {
-        biased;
-        ended = task.join_next() => ended,
-        () = clock.sleep_until(until) => None,
     }
 }
 

@@ -17,3 +17,4 @@ mod shortfalls;
 mod standing;
 mod support;
 mod time;
+mod tries;

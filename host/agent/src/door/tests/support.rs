@@ -91,6 +91,11 @@ impl Probe {
         self
     }
 
+    pub(super) fn hints(mut self, hints: Hints) -> Self {
+        self.definition.hints = hints;
+        self
+    }
+
     pub(super) fn timeout_ms(mut self, timeout_ms: u32) -> Self {
         self.definition.timeout_ms = Some(timeout_ms);
         self
