@@ -27,6 +27,7 @@ use hotcell_core::tool::ProgressSink;
 use tokio_util::sync::CancellationToken;
 
 pub use self::ready::Ready;
+pub(crate) use self::ready::Shaping;
 pub use self::session_grants::{MAX_SESSION_GRANTS, SessionGrants};
 use crate::answer::Answer;
 use crate::clock::Clock;
@@ -162,6 +163,19 @@ impl Door {
     pub fn session_grants(mut self, grants: SessionGrants) -> Self {
         self.session_grants = grants;
         self
+    }
+
+    /// What shapes the results of this tool, apart from a call of it.
+    pub(crate) fn shaping(&self, tool: &str, cancel: CancellationToken) -> Shaping {
+        let slot = self.tools.find(tool, self.limits.repair_names);
+        Shaping {
+            meant: slot.and_then(|slot| slot.meant_by(tool)),
+            reads_results: slot.is_some_and(|slot| slot.reads_results),
+            results: self.results.clone(),
+            max_result_chars: self.limits.max_result_chars.get(),
+            cancel,
+            clock: Arc::clone(&self.clock),
+        }
     }
 
     /// The whole way of one call outside of a run: decide, ask when it must be, run.

@@ -2,21 +2,27 @@
 
 mod drive;
 mod emitter;
+mod layers;
 mod outbound;
 mod progress;
 mod request;
 mod result;
 mod resume;
+mod stream;
 
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use hotcell_core::event::Hook;
+use hotcell_core::middleware::Middleware;
 use hotcell_core::model::Model;
 
+use self::layers::Layers;
 pub use self::request::RunRequest;
-pub use self::result::{CallRecord, RunError, RunResult};
+pub use self::result::{CallRecord, RunError, RunResult, RunWarning};
 pub use self::resume::{PendingCall, PendingStatus, ResumeError, ResumeRequest, SuspendedRun};
+pub use self::stream::{EventSender, Events, RunStream, event_channel};
 use crate::clock::Clock;
 use crate::machine::SetupError;
 use crate::tool_set::ToolSet;
@@ -30,6 +36,8 @@ pub struct Harness {
     with_reader: Arc<ToolSet>,
     clock: Arc<dyn Clock>,
     config: HarnessConfig,
+    layers: Layers,
+    hooks: Arc<[Arc<dyn Hook>]>,
 }
 
 /// What all runs of a harness have in common.
@@ -68,7 +76,22 @@ impl Harness {
     #[must_use]
     pub fn new(model: Arc<dyn Model>, tools: Arc<ToolSet>, clock: Arc<dyn Clock>) -> Self {
         let with_reader = Arc::new(tools.with_reader());
-        Self { model, tools, with_reader, clock, config: HarnessConfig::default() }
+        let config = HarnessConfig::default();
+        Self { model, tools, with_reader, clock, config, layers: Layers::default(), hooks: Arc::default() }
+    }
+
+    /// The same harness with one more middleware, inside of those before it.
+    #[must_use]
+    pub fn with_middleware(mut self, middleware: Arc<dyn Middleware>) -> Self {
+        self.layers = self.layers.and(middleware);
+        self
+    }
+
+    /// The same harness with one more hook, told after those before it.
+    #[must_use]
+    pub fn with_hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.hooks = self.hooks.iter().cloned().chain([hook]).collect();
+        self
     }
 
     /// The same harness with this configuration.
@@ -92,7 +115,15 @@ impl Harness {
     /// # Errors
     /// [`SetupError`] when the run cannot start; nothing was asked of the model then.
     pub async fn run(&self, request: RunRequest) -> Result<RunResult, SetupError> {
-        drive::run(self, request).await
+        Ok(drive::run(self, request, None)?.await)
+    }
+
+    /// Like [`Harness::run`], as a stream of events with content, which drives the run when it is read.
+    ///
+    /// # Errors
+    /// [`SetupError`] when the run cannot start.
+    pub fn stream(&self, request: RunRequest) -> Result<RunStream<'_>, SetupError> {
+        RunStream::of(|reader| drive::run(self, request, Some(reader)))
     }
 
     /// Goes on with a run that stands still, from its state, in this process or another one.
@@ -103,7 +134,15 @@ impl Harness {
     /// # Errors
     /// [`ResumeError`] when the run has ended or a decision is about no call that waits.
     pub async fn resume(&self, request: ResumeRequest) -> Result<RunResult, ResumeError> {
-        drive::resume(self, request).await
+        Ok(drive::resume(self, request, None)?.await)
+    }
+
+    /// Like [`Harness::resume`], as a stream of events.
+    ///
+    /// # Errors
+    /// As [`Harness::resume`].
+    pub fn resume_stream(&self, request: ResumeRequest) -> Result<RunStream<'_>, ResumeError> {
+        RunStream::of(|reader| drive::resume(self, request, Some(reader)))
     }
 }
 

@@ -56,8 +56,8 @@ pub use answer::Answer;
 pub use clock::{Clock, TokioClock};
 pub use door::{Admission, Asked, Consent, Door, DoorRequest, SessionGrants};
 pub use harness::{
-    CallRecord, Harness, HarnessConfig, PendingCall, PendingStatus, ResumeError, ResumeRequest, RunError,
-    RunRequest, RunResult, SuspendedRun,
+    CallRecord, EventSender, Events, Harness, HarnessConfig, PendingCall, PendingStatus, ResumeError,
+    ResumeRequest, RunError, RunRequest, RunResult, RunStream, RunWarning, SuspendedRun, event_channel,
 };
 pub use host_tool::HostTool;
 pub use leave_for_later::LeaveForLater;

@@ -148,6 +148,12 @@ impl RunMachine {
         if !in_order || head.answered > batch.len() {
             return Err(StateError::Inconsistent("the entries are not those of the present turn"));
         }
+        if batch
+            .iter()
+            .any(|tool| !tool.is_closed() && tool.status == EntryStatus::RawCompleted && tool.raw.is_none())
+        {
+            return Err(StateError::Inconsistent("a call has returned and what it returned is missing"));
+        }
         let running = batch.iter().filter(|tool| tool.status == EntryStatus::Started).count();
         if running != head.running {
             return Err(StateError::Inconsistent("the head counts other started calls than there are"));
@@ -193,6 +199,7 @@ impl RunMachine {
                 approval: tool.approval,
                 started: tool.status == EntryStatus::Started,
             }),
+            (EntryStatus::RawCompleted, _) => Command::finish(tool),
             (EntryStatus::Approval, Some(pending)) => Some(Command::AskApproval {
                 id: self.id(tool.id.n.saturating_add(count(self.batch.len()))),
                 request: Arc::clone(&pending.request),
@@ -200,7 +207,6 @@ impl RunMachine {
             }),
             (
                 EntryStatus::Approval
-                | EntryStatus::RawCompleted
                 | EntryStatus::Completed
                 | EntryStatus::Uncertain
                 | EntryStatus::Skipped,

@@ -27,6 +27,21 @@ pub(crate) fn denied_by_approver(name: &str, reason: &str) -> CallReport {
         .with_advice("Do not repeat the call as it is; go on without it, or ask for something else.")
 }
 
+/// The run ended while middlewares had a result before them: how the call ended, without a word of the tool.
+pub(crate) fn withheld(raw: &CallReport) -> CallReport {
+    let text = "The tool ran; the run ended before its result was finished, so it is not shown.";
+    let words =
+        if raw.outcome.is_ok() { CallReport::text(text) } else { CallReport::new(raw.outcome, &raw.message) };
+    CallReport {
+        phase: raw.phase,
+        advice: raw.advice.clone(),
+        trap: raw.trap,
+        budget: raw.budget,
+        usage: raw.usage.clone(),
+        ..words
+    }
+}
+
 /// An approver changed the arguments; the model is told what ran.
 pub(crate) fn edited(arguments: &str) -> String {
     format!("note: an approver changed the arguments of this call to {}", quote(arguments))

@@ -1,13 +1,17 @@
-//! What happens in a run, as events without content.
+//! What happens in a run, as events, and who watches them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::call::Usage;
+use crate::content::Block;
 use crate::ids::{CallId, RunId, SessionId, ToolName};
+use crate::message::Message;
 use crate::model::TokenUsage;
 use crate::outcome::{EventOutcome, Outcome};
 use crate::services::Progress;
@@ -22,6 +26,29 @@ pub struct RunEvent {
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
+    /// What it happened with; only for whoever asks for [`Disclosure::Content`], and kept nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<EventContent>,
+}
+
+/// What an event happened with: prompts, arguments and outputs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EventContent {
+    /// What the run was asked; of [`EventKind::RunStarted`].
+    Prompt(Vec<Block>),
+    /// The reply as it was taken; of [`EventKind::ModelFinished`].
+    Reply(Arc<Message>),
+    /// The arguments an approver is shown or a tool is given; of [`EventKind::ApprovalRequired`] and
+    /// [`EventKind::ToolStarted`].
+    Arguments(Value),
+    /// What the model reads of the call; of [`EventKind::ToolFinished`].
+    Result(Arc<Message>),
+    /// The guest's own words; of [`EventKind::ToolProgress`].
+    Note(String),
+    /// The output of the run; of [`EventKind::RunFinished`].
+    Output(String),
 }
 
 /// Whose an event is, and when it was. It never holds prompts, arguments or outputs.
@@ -170,6 +197,11 @@ pub enum Recovery {
 #[error("event sink failed: {0}")]
 pub struct SinkError(pub String);
 
+/// Says that a hook failed; the run goes on, and its result says so.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct HookError(pub String);
+
 /// Where events go, in order. A sink that waits slows the run down; one that fails ends it.
 pub trait EventSink: Send + Sync {
     /// How much it is shown.
@@ -179,4 +211,22 @@ pub trait EventSink: Send + Sync {
 
     /// Takes one event.
     fn send(&self, event: RunEvent) -> BoxFuture<'_, Result<(), SinkError>>;
+}
+
+/// Watches a run and cannot change it.
+///
+/// A hook sees every event before the run goes on, in order, after the sink and the hooks before it.
+/// One that fails is asked again at the next event; each failure is a warning of the run's result. One
+/// that panics, or that is still busy when the run's time is up, sees no more of the run.
+pub trait Hook: Send + Sync {
+    /// What warnings call it.
+    fn name(&self) -> &str;
+
+    /// How much it is shown.
+    fn disclosure(&self) -> Disclosure {
+        Disclosure::Metadata
+    }
+
+    /// Sees one event.
+    fn observe(&self, event: RunEvent) -> BoxFuture<'_, Result<(), HookError>>;
 }

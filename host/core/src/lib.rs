@@ -24,6 +24,7 @@ pub mod limits;
 pub mod loop_guard;
 pub mod media;
 pub mod message;
+pub mod middleware;
 pub mod model;
 pub mod outcome;
 pub mod policy;

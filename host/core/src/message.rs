@@ -131,6 +131,12 @@ impl Transcript {
         }
     }
 
+    /// Whether both are one list of one length, which is known without looking at a message.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared) && self.len == other.len
+    }
+
     /// The message at this place.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Arc<Message>> {

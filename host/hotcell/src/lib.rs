@@ -156,21 +156,23 @@ pub use starter_policy::{PolicySubject, starter_policy};
 pub use hotcell_agent::host_tool::IntoReport;
 pub use hotcell_agent::scripted_model::{call_reply, text_reply};
 pub use hotcell_agent::{
-    Answer, Asked, CallRecord, Clock, Door, DoorRequest, Harness, HarnessConfig, HostTool, MemoryResults,
-    Offer, RunError, RunErrorInfo, RunRequest, RunResult, RunStatus, ScriptedModel, StopReason, TokioClock,
-    ToolSet, ToolSetError,
+    Answer, Asked, CallRecord, Clock, Door, DoorRequest, EventSender, Events, Harness, HarnessConfig,
+    HostTool, MemoryResults, Offer, RunError, RunErrorInfo, RunRequest, RunResult, RunStatus, RunStream,
+    RunWarning, ScriptedModel, StopReason, TokioClock, ToolSet, ToolSetError, event_channel,
 };
 pub use hotcell_core::approval::{ApprovalRequest, Approver, ApproverError, Decision};
 pub use hotcell_core::call::{CallReport, Caller, Usage};
+pub use hotcell_core::event::{Disclosure, EventSink, Hook, RunEvent};
 pub use hotcell_core::grant::{Grant, Grants, parse_grant};
 pub use hotcell_core::ids::{CallId, Digest, RunId, ToolName};
 pub use hotcell_core::limits::{CallLimits, LimitOverrides, Limits, Oversized};
+pub use hotcell_core::middleware::{Middleware, MiddlewareError, Stage};
 pub use hotcell_core::model::{Model, ModelReply, ModelRequest};
 pub use hotcell_core::outcome::Outcome;
 pub use hotcell_core::policy::{Isolation, Permission, Policy};
 pub use hotcell_core::results::ResultStore;
 pub use hotcell_core::tool::{Definition, Tool};
 pub use hotcell_core::{
-    approval, budget, call, content, engine, event, grant, ids, limits, media, message, model, outcome,
-    policy, services, text, tool, units,
+    approval, budget, call, content, engine, event, grant, ids, limits, media, message, middleware, model,
+    outcome, policy, services, text, tool, units,
 };

@@ -51,6 +51,11 @@ impl Ready {
         &self.slot.definition.name
     }
 
+    /// The arguments, checked.
+    pub(crate) const fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
     /// Runs the tool and shapes what it returned. The answer comes in time, whatever the tool does.
     pub async fn run(self) -> Answer {
         let (report, shaping) = self.run_tool().await;
@@ -125,12 +130,12 @@ fn next_try(
 
 /// What turns the report of a call into what the model reads.
 pub(crate) struct Shaping {
-    meant: Option<ToolName>,
-    reads_results: bool,
-    results: Option<KeptResults>,
-    max_result_chars: usize,
-    cancel: CancellationToken,
-    clock: Arc<dyn Clock>,
+    pub(super) meant: Option<ToolName>,
+    pub(super) reads_results: bool,
+    pub(super) results: Option<KeptResults>,
+    pub(super) max_result_chars: usize,
+    pub(super) cancel: CancellationToken,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 impl Shaping {

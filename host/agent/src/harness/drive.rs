@@ -2,33 +2,35 @@
 
 mod batch;
 mod decisions;
+mod model;
 
 use std::collections::VecDeque;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures::{FutureExt as _, StreamExt as _};
+use futures::future::BoxFuture;
 use hotcell_core::approval::{Approver, Decision};
 use hotcell_core::budget::{Budget, BudgetLimits};
 use hotcell_core::call::{CallReport, Caller};
-use hotcell_core::event::{EventKind, EventSink};
+use hotcell_core::content::Block;
+use hotcell_core::event::{EventContent, EventKind, EventSink, SinkError};
 use hotcell_core::ids::CallId;
 use hotcell_core::limits::{Limits, Oversized};
-use hotcell_core::model::{ModelError, ModelEvent, ModelReply, ModelRequest, TokenUsage, ToolChoice};
+use hotcell_core::message::Message;
 use hotcell_core::outcome::EventOutcome;
 use hotcell_core::results::{KeptResults, ResultStore};
 use tokio_util::sync::CancellationToken;
 
-use super::emitter::{Emitter, EmitterSetup};
+use super::emitter::{Emitter, EmitterSetup, Watcher};
 use super::outbound::Outbound;
 use super::result::label;
 use super::resume::{self, ResumeError, ResumeRequest, SuspendedRun};
+use super::stream::EventSender;
 use super::{CallRecord, Harness, RunRequest, RunResult};
 use crate::door::{Door, SessionGrants};
 use crate::machine::{
-    ApplyError, Command, CommandId, CommandOutcome, Entry, Interrupt, RunInput, RunMachine, RunPhase,
-    RunSetup, SetupError, Step, ToolEntry,
+    ApplyError, CommandId, CommandOutcome, Entry, Interrupt, RunInput, RunMachine, RunPhase, RunSetup,
+    SetupError, Step, ToolEntry,
 };
 use crate::memory_results::MemoryResults;
 use crate::shape;
@@ -36,17 +38,32 @@ use crate::status::{ErrorKind, RunErrorInfo, StopReason};
 use crate::tool_set::ToolSet;
 use crate::wording::quote;
 
-pub(super) async fn run(harness: &Harness, request: RunRequest) -> Result<RunResult, SetupError> {
-    let mut drive = Drive::begin(harness, request)?;
-    drive.emit(EventKind::RunStarted).await;
-    Ok(drive.drive_on().await)
+/// A run that is ready to be driven to its end.
+pub(super) fn run(
+    harness: &Harness,
+    request: RunRequest,
+    reader: Option<EventSender>,
+) -> Result<BoxFuture<'_, RunResult>, SetupError> {
+    let mut drive = Drive::begin(harness, request, reader)?;
+    Ok(Box::pin(async move {
+        let prompt = drive.prompt();
+        drive.emit_with(EventKind::RunStarted, || prompt.map(EventContent::Prompt)).await;
+        drive.drive_on().await
+    }))
 }
 
-pub(super) async fn resume(harness: &Harness, request: ResumeRequest) -> Result<RunResult, ResumeError> {
-    let (mut drive, decisions) = Drive::go_on(harness, request)?;
-    drive.emit(EventKind::RunResumed).await;
-    drive.decide_all(decisions).await;
-    Ok(drive.drive_on().await)
+/// A run that is ready to go on.
+pub(super) fn resume(
+    harness: &Harness,
+    request: ResumeRequest,
+    reader: Option<EventSender>,
+) -> Result<BoxFuture<'_, RunResult>, ResumeError> {
+    let (mut drive, decisions) = Drive::go_on(harness, request, reader)?;
+    Ok(Box::pin(async move {
+        drive.emit(EventKind::RunResumed).await;
+        drive.decide_all(decisions).await;
+        drive.drive_on().await
+    }))
 }
 
 struct Drive<'a> {
@@ -70,6 +87,8 @@ struct Around {
     pause: CancellationToken,
     approver: Option<Arc<dyn Approver>>,
     sink: Option<Arc<dyn EventSink>>,
+    /// Who reads the run as a stream.
+    reader: Option<EventSender>,
     budget: Option<Budget>,
     results: Option<Arc<dyn ResultStore>>,
     session_grants: SessionGrants,
@@ -83,7 +102,11 @@ enum Waited<T> {
 }
 
 impl<'a> Drive<'a> {
-    fn begin(harness: &'a Harness, request: RunRequest) -> Result<Self, SetupError> {
+    fn begin(
+        harness: &'a Harness,
+        request: RunRequest,
+        reader: Option<EventSender>,
+    ) -> Result<Self, SetupError> {
         let setup = RunSetup {
             output_schema: request.output_schema,
             tool_choice: request.tool_choice,
@@ -105,6 +128,7 @@ impl<'a> Drive<'a> {
             pause: request.pause,
             approver: request.approver,
             sink: request.sink,
+            reader,
             budget: request.budget,
             results: request.results,
             session_grants: request.session_grants,
@@ -115,6 +139,7 @@ impl<'a> Drive<'a> {
     fn go_on(
         harness: &'a Harness,
         request: ResumeRequest,
+        reader: Option<EventSender>,
     ) -> Result<(Self, Vec<(CommandId, Decision)>), ResumeError> {
         let SuspendedRun { machine, next_sequence, calls } = request.run;
         let tools = resume::decided(&machine, &request.decisions)?;
@@ -126,6 +151,7 @@ impl<'a> Drive<'a> {
             pause: request.pause,
             approver: request.approver,
             sink: request.sink,
+            reader,
             budget: request.budget,
             results: request.results,
             session_grants: request.session_grants,
@@ -158,7 +184,7 @@ impl<'a> Drive<'a> {
             next_sequence,
             deadline,
             cancel: around.cancel.clone(),
-            sink: around.sink.take(),
+            watchers: watchers(harness, &mut around),
         });
         let results = kept_results(&limits, around.results.take());
         let tools = Arc::clone(if results.is_some() { &harness.with_reader } else { &harness.tools });
@@ -171,6 +197,18 @@ impl<'a> Drive<'a> {
         let caller = Caller { run: Some(run), ..around.caller.clone() };
         let outbound = Outbound::default();
         Self { harness, around, machine, outbound, tools, door, emitter, budget, caller, deadline, calls }
+    }
+
+    /// What the run was asked, when somebody wants to know.
+    fn prompt(&self) -> Option<Vec<Block>> {
+        if !self.emitter.shows_content() {
+            return None;
+        }
+        match self.machine.transcript().last()?.as_ref() {
+            Message::User { content } => Some(content.clone()),
+            // A run begins with what somebody says.
+            _ => None,
+        }
     }
 
     /// Goes on until the run has ended or stands still.
@@ -211,15 +249,29 @@ impl<'a> Drive<'a> {
 
     /// Sends one event; a sink that fails ends the run.
     async fn emit(&mut self, kind: EventKind) {
+        self.emit_with(kind, || None).await;
+    }
+
+    /// Like [`Drive::emit`], with what it happened with.
+    async fn emit_with(&mut self, kind: EventKind, content: impl FnOnce() -> Option<EventContent>) {
         let turn = self.machine.head().turn;
-        let step = self.send(turn, kind).await;
+        let step = self.send(turn, kind, content).await;
         self.commit(step).await;
     }
 
     /// Sends one event; the step is what a failing sink did to the run.
-    async fn send(&mut self, turn: u32, kind: EventKind) -> Option<Step> {
-        let error = self.emitter.emit(turn, kind).await.err()?;
-        let error = RunErrorInfo::new(ErrorKind::EventSink, error.to_string());
+    async fn send(
+        &mut self,
+        turn: u32,
+        kind: EventKind,
+        content: impl FnOnce() -> Option<EventContent>,
+    ) -> Option<Step> {
+        let told = self.emitter.emit(turn, kind, content).await;
+        self.sink_failed(told)
+    }
+
+    fn sink_failed(&mut self, told: Result<(), SinkError>) -> Option<Step> {
+        let error = RunErrorInfo::new(ErrorKind::EventSink, told.err()?.to_string());
         Some(self.machine.interrupt(Interrupt::Failed(error), self.emitter.elapsed()))
     }
 
@@ -228,7 +280,7 @@ impl<'a> Drive<'a> {
         let mut steps: VecDeque<Step> = step.into_iter().collect();
         while let Some(step) = steps.pop_front() {
             for entry in step.entries {
-                let Entry::Answer { tool, .. } = entry else { continue };
+                let Entry::Answer { tool, message, .. } = entry else { continue };
                 let Ok(call) = tool.id.to_call_id() else {
                     unreachable!("the machine refuses run ids that are too long for call ids")
                 };
@@ -237,11 +289,13 @@ impl<'a> Drive<'a> {
                     call.clone(),
                     self.machine.setup().limits.max_result_chars.get(),
                 ));
-                steps.extend(self.send(tool.id.turn, finished(&tool, call)).await);
+                let told =
+                    self.send(tool.id.turn, finished(&tool, call), || Some(EventContent::Result(message)));
+                steps.extend(told.await);
             }
             for notice in step.notices {
                 let turn = step.head.turn;
-                steps.extend(self.send(turn, notice.into()).await);
+                steps.extend(self.send(turn, notice.into(), || None).await);
             }
         }
     }
@@ -278,63 +332,6 @@ impl<'a> Drive<'a> {
         }
     }
 
-    async fn ask_model(&mut self) {
-        let Some(Command::CallModel { id, tool_choice, max_output_tokens }) = self.machine.commands().next()
-        else {
-            return;
-        };
-        self.emit(EventKind::ModelStarted).await;
-        self.check_time().await;
-        if self.machine.is_ended() {
-            // It was told that a model is asked, so it is told that the model was not.
-            self.emit(model_finished(EventOutcome::Skipped, TokenUsage::default())).await;
-            return;
-        }
-        let request = self.model_request(tool_choice, max_output_tokens);
-        let model = Arc::clone(&self.harness.model);
-        // Nothing of a model that panicked is used again: its stream is dropped.
-        let reply = AssertUnwindSafe(one_reply(model.as_ref(), request)).catch_unwind();
-        let reply = match self.within_time(reply).await {
-            Waited::Done(Ok(reply)) => reply,
-            Waited::Done(Err(_panic)) => {
-                Err(ModelError::Provider { message: "the model panicked".to_owned(), status: None })
-            }
-            Waited::Cancelled => {
-                self.interrupt(Interrupt::Cancelled).await;
-                return self.emit(model_finished(EventOutcome::Interrupted, TokenUsage::default())).await;
-            }
-            Waited::Deadline => {
-                self.interrupt(Interrupt::Deadline).await;
-                return self.emit(model_finished(EventOutcome::TimedOut, TokenUsage::default())).await;
-            }
-        };
-        let event = match &reply {
-            Ok(reply) => model_finished(EventOutcome::Success, reply.usage),
-            Err(_) => model_finished(EventOutcome::Error, TokenUsage::default()),
-        };
-        // Applied before it is told: the order of events is the order of commits.
-        let elapsed = self.emitter.elapsed();
-        let turn = self.machine.head().turn;
-        let step = self.machine.apply(&id, CommandOutcome::Model(reply), elapsed);
-        if let Err(error) = self.emitter.emit(turn, event).await {
-            let error = RunErrorInfo::new(ErrorKind::EventSink, error.to_string());
-            let failed = self.machine.interrupt(Interrupt::Failed(error), self.emitter.elapsed());
-            self.commit_or_fail(step).await;
-            return self.commit([failed]).await;
-        }
-        self.commit_or_fail(step).await;
-    }
-
-    fn model_request(&mut self, tool_choice: ToolChoice, max_output_tokens: Option<u32>) -> ModelRequest {
-        ModelRequest {
-            transcript: self.outbound.of(self.machine.transcript()),
-            tools: self.tools.definitions(),
-            tool_choice,
-            max_output_tokens,
-            temperature: self.harness.config.temperature,
-        }
-    }
-
     /// Waits for the future, the caller's giving up, or the end of the run's time.
     async fn within_time<T>(&self, work: impl Future<Output = T>) -> Waited<T> {
         tokio::select! {
@@ -355,13 +352,15 @@ impl<'a> Drive<'a> {
     async fn finish(mut self) -> RunResult {
         let last = ending(&self.machine);
         let turn = self.machine.head().turn;
-        if self.send(turn, last).await.is_some() {
+        let output = self.machine.output();
+        if self.send(turn, last, || output.map(EventContent::Output)).await.is_some() {
             // The sink did not take the last event; the one that is kept says how the run really ended.
             let last = ending(&self.machine);
             self.emitter.replace_last(last);
         }
         let elapsed = self.emitter.elapsed();
         let next_sequence = self.emitter.next_sequence();
+        let (events, warnings) = self.emitter.into_told();
         let machine = self.machine;
         let suspended = machine.stands_still().then(|| {
             let calls = self.calls.clone();
@@ -381,7 +380,8 @@ impl<'a> Drive<'a> {
             elapsed,
             tokens: head.tokens,
             cost: machine.cost(),
-            events: self.emitter.into_events(),
+            events,
+            warnings,
             calls: self.calls,
             pending: resume::pending(&machine),
             suspended,
@@ -400,6 +400,14 @@ fn ending(machine: &RunMachine) -> EventKind {
     }
 }
 
+/// Who is told of the run: the sink, the reader of a stream, the hooks.
+fn watchers(harness: &Harness, around: &mut Around) -> Vec<Watcher> {
+    let sink = around.sink.take().map(Watcher::Sink);
+    let reader = around.reader.take().map(|reader| Watcher::Sink(Arc::new(reader)));
+    let hooks = harness.hooks.iter().map(|hook| Watcher::Hook(Arc::clone(hook)));
+    sink.into_iter().chain(reader).chain(hooks).collect()
+}
+
 /// Where the run keeps results that are too large for its model; `None` when its limits say to cut them.
 fn kept_results(limits: &Limits, store: Option<Arc<dyn ResultStore>>) -> Option<KeptResults> {
     match limits.oversized {
@@ -409,24 +417,6 @@ fn kept_results(limits: &Limits, store: Option<Arc<dyn ResultStore>>) -> Option<
             Some(KeptResults::new(store, limits.max_result_chars.get(), max_bytes.get()))
         }
     }
-}
-
-/// The reply at the end of the stream; what streams before it is not used yet.
-async fn one_reply(
-    model: &dyn hotcell_core::model::Model,
-    request: ModelRequest,
-) -> Result<ModelReply, ModelError> {
-    let mut events = model.stream(request);
-    while let Some(event) = events.next().await {
-        if let ModelEvent::Reply(reply) = event? {
-            return Ok(reply);
-        }
-    }
-    Err(ModelError::Malformed { message: "the stream ended without a reply".to_owned() })
-}
-
-fn model_finished(outcome: EventOutcome, tokens: TokenUsage) -> EventKind {
-    EventKind::ModelFinished { outcome, tokens }
 }
 
 fn finished(tool: &ToolEntry, call: CallId) -> EventKind {

@@ -49,6 +49,9 @@ pub struct RunResult {
     pub cost: Option<Dollars>,
     /// Every event, in order.
     pub events: Vec<RunEvent>,
+    /// What failed beside the run and did not end it, such as a hook; at most 100, and how many more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<RunWarning>,
     /// Every tool call, in order.
     pub calls: Vec<CallRecord>,
     /// What somebody has to decide before the run can go on, in call order.
@@ -57,6 +60,17 @@ pub struct RunResult {
     /// The run, when it stands still; [`Harness::resume`](super::Harness::resume) goes on with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended: Option<Box<SuspendedRun>>,
+}
+
+/// Something that failed beside a run and did not end it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunWarning {
+    /// What failed, such as the name of a hook.
+    pub source: String,
+    /// The event at which it did.
+    pub sequence: u64,
+    /// What it says, capped and escaped.
+    pub message: String,
 }
 
 /// One tool call of a run that has ended.

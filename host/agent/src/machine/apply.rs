@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotcell_core::approval::{Approval as Binding, ApproverError, Decision};
+use hotcell_core::call::CallReport;
 use hotcell_core::canonical;
 use hotcell_core::ids::ToolName;
+use hotcell_core::message::ToolCall;
 use hotcell_core::model::{ModelError, ModelReply};
 use serde_json::Value;
 use thiserror::Error;
@@ -192,8 +194,17 @@ impl RunMachine {
         }
         self.wake();
         match (outcome, status) {
-            (CommandOutcome::Tool(answer), EntryStatus::Prepared | EntryStatus::Started) => {
+            (
+                CommandOutcome::Tool(answer),
+                EntryStatus::Prepared | EntryStatus::Started | EntryStatus::RawCompleted,
+            ) => {
                 self.close(place, &mut added, Some(answer), EntryStatus::RawCompleted);
+            }
+            (CommandOutcome::Rewritten(call), EntryStatus::Prepared) => {
+                self.rewrite(place, &mut added, call);
+            }
+            (CommandOutcome::Raw(report), EntryStatus::Started) => {
+                self.take_raw(place, &mut added, report);
             }
             (CommandOutcome::Lost, EntryStatus::Prepared | EntryStatus::Started) => {
                 self.close(place, &mut added, None, EntryStatus::Uncertain);
@@ -208,6 +219,8 @@ impl RunMachine {
             (
                 CommandOutcome::Model(_)
                 | CommandOutcome::Approval(_)
+                | CommandOutcome::Rewritten(_)
+                | CommandOutcome::Raw(_)
                 | CommandOutcome::Tool(_)
                 | CommandOutcome::NeedsApproval(_)
                 | CommandOutcome::Withdrawn
@@ -228,11 +241,28 @@ impl RunMachine {
                 tool.status == EntryStatus::Approval || tool.approval == Some(pending.approval)
             }
             CommandOutcome::Withdrawn => tool.status == EntryStatus::Prepared,
+            CommandOutcome::Rewritten(_) => tool.rewritten.is_some(),
+            CommandOutcome::Raw(_) => tool.raw.is_some(),
             CommandOutcome::Model(_)
             | CommandOutcome::Tool(_)
             | CommandOutcome::Approval(_)
             | CommandOutcome::Lost => false,
         }
+    }
+
+    /// Another call than the model's goes to the door; it keeps the id.
+    fn rewrite(&mut self, place: usize, added: &mut Added, call: ToolCall) {
+        self.update(place, added, |tool| {
+            tool.rewritten = Some(Arc::new(ToolCall { id: tool.call.id.clone(), ..call }));
+        });
+    }
+
+    fn take_raw(&mut self, place: usize, added: &mut Added, report: Arc<CallReport>) {
+        self.head.running = self.head.running.saturating_sub(1);
+        self.update(place, added, |tool| {
+            tool.status = EntryStatus::RawCompleted;
+            tool.raw = Some(report);
+        });
     }
 
     fn await_decision(&mut self, place: usize, added: &mut Added, pending: PendingApproval) {
@@ -326,13 +356,10 @@ impl RunMachine {
             Some(EntryStatus::Prepared) => "a call that is prepared",
             Some(EntryStatus::Approval) => "a call that waits for a decision",
             Some(EntryStatus::Started) => "a call that was started",
-            Some(
-                EntryStatus::RawCompleted
-                | EntryStatus::Completed
-                | EntryStatus::Uncertain
-                | EntryStatus::Skipped,
-            )
-            | None => "a call that has ended",
+            Some(EntryStatus::RawCompleted) => "a call whose tool has returned",
+            Some(EntryStatus::Completed | EntryStatus::Uncertain | EntryStatus::Skipped) | None => {
+                "a call that has ended"
+            }
         }
     }
 }

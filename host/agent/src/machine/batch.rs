@@ -10,6 +10,7 @@ use super::entry::{EntryStatus, SkipReason, ToolEntry};
 use super::head::{Added, Entry, Interrupt, RunPhase};
 use crate::answer::Answer;
 use crate::status::{ErrorKind, RunErrorInfo, RunStatus, StopReason};
+use crate::wording;
 
 impl RunMachine {
     pub(super) fn status_at(&self, place: usize) -> Option<EntryStatus> {
@@ -50,6 +51,7 @@ impl RunMachine {
             tool.status = status;
             tool.pending = None;
             tool.suspended = false;
+            tool.raw = None;
             tool.answer = answer;
         });
     }
@@ -74,18 +76,37 @@ impl RunMachine {
         }
     }
 
-    /// Skips every call that was not handed to a tool.
+    /// Skips every call that was not handed to a tool, and closes those whose results nobody will finish.
     pub(super) fn skip_open(&mut self, added: &mut Added, reason: SkipReason) {
         for place in self.head.answered..self.batch.len() {
-            if matches!(self.status_at(place), Some(EntryStatus::Prepared | EntryStatus::Approval)) {
-                self.update(place, added, |tool| {
-                    tool.status = EntryStatus::Skipped;
-                    tool.pending = None;
-                    tool.suspended = false;
-                    tool.skipped = Some(reason);
-                });
+            match self.status_at(place) {
+                Some(EntryStatus::Prepared | EntryStatus::Approval) => {
+                    self.update(place, added, |tool| {
+                        tool.status = EntryStatus::Skipped;
+                        tool.pending = None;
+                        tool.suspended = false;
+                        tool.skipped = Some(reason);
+                    });
+                }
+                Some(EntryStatus::RawCompleted) => self.withhold(place, added),
+                Some(
+                    EntryStatus::Started
+                    | EntryStatus::Completed
+                    | EntryStatus::Uncertain
+                    | EntryStatus::Skipped,
+                )
+                | None => {}
             }
         }
+    }
+
+    /// Closes a call whose result middlewares had not finished with: what they might have taken out is not
+    /// shown.
+    fn withhold(&mut self, place: usize, added: &mut Added) {
+        let Some(raw) = self.batch.get(place).and_then(|tool| tool.raw.clone()) else { return };
+        let report = wording::withheld(&raw);
+        let answer = Answer::new(report, self.setup.limits.max_result_chars.get());
+        self.close(place, added, Some(answer), EntryStatus::RawCompleted);
     }
 
     /// Appends the answers of closed calls to the transcript, up to the first that is open.

@@ -5,12 +5,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use hotcell_core::approval::{Approval, ApprovalRequest, ApproverError, Decision};
+use hotcell_core::call::CallReport;
 use hotcell_core::ids::{CallId, IdError, IdempotencyKey, RunId};
 use hotcell_core::message::ToolCall;
 use hotcell_core::model::{ModelError, ModelReply, ToolChoice};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::entry::ToolEntry;
 use crate::answer::Answer;
 
 /// The stable id of a command, `run:turn:n`.
@@ -107,6 +109,17 @@ pub enum Command {
         /// it applies [`CommandOutcome::Lost`] instead of running the tool again.
         started: bool,
     },
+    /// Let middlewares change what a tool returned, and shape it for the model.
+    ///
+    /// A driver that finds this after a crash does it again; the tool has run and is not run again.
+    FinishCall {
+        /// The id the outcome is applied under.
+        id: CommandId,
+        /// The name the call was run under.
+        tool: String,
+        /// What the tool returned.
+        report: Arc<CallReport>,
+    },
     /// Ask whoever approves.
     AskApproval {
         /// The id the decision is applied under.
@@ -123,8 +136,25 @@ impl Command {
     #[must_use]
     pub const fn id(&self) -> &CommandId {
         match self {
-            Self::CallModel { id, .. } | Self::CallTool { id, .. } | Self::AskApproval { id, .. } => id,
+            Self::CallModel { id, .. }
+            | Self::CallTool { id, .. }
+            | Self::FinishCall { id, .. }
+            | Self::AskApproval { id, .. } => id,
         }
+    }
+}
+
+impl Command {
+    /// What a call waits for whose tool has returned; nothing when it is closed.
+    pub(super) fn finish(tool: &ToolEntry) -> Option<Self> {
+        if tool.is_closed() {
+            return None;
+        }
+        Some(Self::FinishCall {
+            id: tool.id.clone(),
+            tool: tool.call_to_run().name.clone(),
+            report: Arc::clone(tool.raw.as_ref()?),
+        })
     }
 }
 
@@ -143,6 +173,10 @@ pub struct PendingApproval {
 pub enum CommandOutcome {
     /// The model replied, or could not be asked.
     Model(Result<ModelReply, ModelError>),
+    /// Middlewares had the call before them, and left it as this; a call has this once, before the door.
+    Rewritten(ToolCall),
+    /// The tool returned this, and middlewares have not had it before them yet.
+    Raw(Arc<CallReport>),
     /// The door answered the call.
     Tool(Answer),
     /// The door wants an approval first.
@@ -161,6 +195,8 @@ impl CommandOutcome {
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Self::Model(_) => "a model reply",
+            Self::Rewritten(_) => "a rewritten call",
+            Self::Raw(_) => "a raw tool result",
             Self::Tool(_) => "a tool answer",
             Self::NeedsApproval(_) => "a need for approval",
             Self::Approval(_) => "a decision",

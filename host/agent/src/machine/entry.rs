@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hotcell_core::approval::Approval;
+use hotcell_core::call::CallReport;
 use hotcell_core::content::Block;
 use hotcell_core::ids::{Digest, IdempotencyKey, ToolName};
 use hotcell_core::message::{Message, ToolCall};
@@ -24,7 +25,8 @@ pub enum EntryStatus {
     Approval,
     /// Handed to the tool.
     Started,
-    /// The answer is in; calls before it are still open.
+    /// The tool has returned; middlewares have what it returned before them, or calls before it are
+    /// still open.
     RawCompleted,
     /// The answer is part of the transcript.
     Completed,
@@ -103,6 +105,9 @@ pub struct ToolEntry {
     /// Whether an approver left it for later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
+    /// The call as middlewares left it, once they had it before them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewritten: Option<Arc<ToolCall>>,
     /// The arguments an approver wrote in place of the model's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<Arc<str>>,
@@ -112,6 +117,9 @@ pub struct ToolEntry {
     /// Why it was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<SkipReason>,
+    /// What the tool returned, while middlewares have it before them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Arc<CallReport>>,
     /// The door's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
@@ -126,9 +134,11 @@ impl ToolEntry {
             counted: false,
             pending: None,
             suspended: false,
+            rewritten: None,
             edited: None,
             approval: None,
             skipped: None,
+            raw: None,
             answer: None,
         }
     }
@@ -152,11 +162,13 @@ impl ToolEntry {
         })
     }
 
-    /// The name of the tool; the name as the model wrote it, where that means none or nobody looked yet.
+    /// The name of the tool; the name as the model wrote it or a middleware left it, where that means none
+    /// or nobody looked yet.
     #[must_use]
     pub fn tool_name(&self) -> &str {
         let meant = self.answer.as_ref().and_then(|answer| answer.tool.as_ref());
-        meant.map_or(self.call.name.as_str(), ToolName::as_str)
+        let call = self.rewritten.as_ref().unwrap_or(&self.call);
+        meant.map_or(call.name.as_str(), ToolName::as_str)
     }
 
     /// Whether nothing more can come for it.
@@ -164,10 +176,8 @@ impl ToolEntry {
     pub const fn is_closed(&self) -> bool {
         match self.status {
             EntryStatus::Prepared | EntryStatus::Approval | EntryStatus::Started => false,
-            EntryStatus::RawCompleted
-            | EntryStatus::Completed
-            | EntryStatus::Uncertain
-            | EntryStatus::Skipped => true,
+            EntryStatus::RawCompleted => self.answer.is_some(),
+            EntryStatus::Completed | EntryStatus::Uncertain | EntryStatus::Skipped => true,
         }
     }
 
@@ -184,13 +194,15 @@ impl ToolEntry {
         }
     }
 
-    /// The call as it is to be run: with the arguments of an approver who changed them.
+    /// The call as it is to be run: as middlewares left it, with the arguments of an approver who changed
+    /// them.
     #[must_use]
     pub fn call_to_run(&self) -> Arc<ToolCall> {
+        let call = self.rewritten.as_ref().unwrap_or(&self.call);
         match &self.edited {
-            None => Arc::clone(&self.call),
+            None => Arc::clone(call),
             Some(arguments) => {
-                Arc::new(ToolCall { arguments: arguments.to_string(), ..self.call.as_ref().clone() })
+                Arc::new(ToolCall { arguments: arguments.to_string(), ..call.as_ref().clone() })
             }
         }
     }

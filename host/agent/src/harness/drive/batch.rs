@@ -10,12 +10,13 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt as _, StreamExt as _};
 use hotcell_core::approval::{Approver, ApproverError, Decision};
-use hotcell_core::event::EventKind;
+use hotcell_core::call::CallReport;
+use hotcell_core::event::{EventContent, EventKind};
+use hotcell_core::message::ToolCall;
 use hotcell_core::services::Progress;
 use tokio_util::sync::CancellationToken;
 
 use super::Drive;
-use crate::answer::Answer;
 use crate::door::{Admission, Consent, DoorRequest, Ready};
 use crate::harness::progress::ProgressBoard;
 use crate::machine::{Command, CommandId, CommandOutcome, EntryStatus, Interrupt, RunPhase};
@@ -32,7 +33,12 @@ type Running<T> = FuturesUnordered<BoxFuture<'static, (CommandId, T)>>;
 
 /// What is under way in one batch.
 struct Flight {
-    tools: Running<Answer>,
+    /// Calls that run; each ends in what its command came to.
+    tools: Running<CommandOutcome>,
+    /// Calls that middlewares have before them.
+    layers: Running<Result<CommandOutcome, RunErrorInfo>>,
+    /// Which calls these are.
+    layered: BTreeSet<CommandId>,
     approvals: Running<Result<Decision, ApproverError>>,
     /// Approvals that were asked for.
     asked: BTreeSet<CommandId>,
@@ -46,7 +52,8 @@ struct Flight {
 
 /// What happened next.
 enum Event {
-    Tool(CommandId, Answer),
+    Tool(CommandId, CommandOutcome),
+    Layered(CommandId, Result<CommandOutcome, RunErrorInfo>),
     Decided(CommandId, Result<Decision, ApproverError>),
     Cancelled,
     Deadline,
@@ -69,7 +76,14 @@ impl Drive<'_> {
                 return self.stand_still().await;
             }
             match self.next_event(&mut flight).await {
-                Event::Tool(id, answer) => self.apply(&id, CommandOutcome::Tool(answer)).await,
+                Event::Tool(id, outcome) => self.apply(&id, outcome).await,
+                Event::Layered(id, outcome) => {
+                    flight.layered.remove(&id);
+                    match outcome {
+                        Ok(outcome) => self.apply(&id, outcome).await,
+                        Err(error) => self.interrupt(Interrupt::Failed(error)).await,
+                    }
+                }
                 Event::Decided(id, decision) => self.take_decision(&id, decision).await,
                 // Calls that run end; who is being asked is asked again when the run goes on.
                 Event::Paused => flight.approvals.clear(),
@@ -99,7 +113,8 @@ impl Drive<'_> {
             return None;
         }
         let mut open = self.machine.commands().filter(|command| match command {
-            Command::CallTool { started, .. } => !started,
+            Command::CallTool { id, started, .. } => !started && !flight.layered.contains(id),
+            Command::FinishCall { id, .. } => !flight.layered.contains(id),
             Command::AskApproval { id, .. } => !flight.asked.contains(id),
             Command::CallModel { .. } => false,
         });
@@ -119,12 +134,16 @@ impl Drive<'_> {
             Command::AskApproval { id, request, suspended: _ } => {
                 let kind =
                     EventKind::ApprovalRequired { call: request.call.clone(), tool: request.tool.clone() };
-                self.emit(kind).await;
+                self.emit_with(kind, || Some(EventContent::Arguments(request.arguments.clone()))).await;
                 flight.asked.insert(id.clone());
                 let Some(approver) = self.around.approver.as_ref().map(Arc::clone) else { return };
                 if self.machine.head().interrupt.is_none() {
                     flight.approvals.push(ask(approver, id, request.as_ref().clone()));
                 }
+            }
+            Command::FinishCall { id, tool, report } => self.finish_call(id, &tool, report, flight),
+            Command::CallTool { id, call, .. } if self.is_to_be_rewritten(&id) => {
+                self.rewrite(id, &call, flight);
             }
             Command::CallTool { id, call, idempotency_key, approval, started: _ } => {
                 let Ok(call_id) = id.to_call_id() else {
@@ -166,12 +185,47 @@ impl Drive<'_> {
             return;
         }
         let (Some(call), tool) = (id.to_call_id().ok(), ready.tool().clone()) else { return };
-        self.emit(EventKind::ToolStarted { call, tool }).await;
+        let arguments = || Some(EventContent::Arguments(ready.arguments().clone()));
+        self.emit_with(EventKind::ToolStarted { call, tool }, arguments).await;
         self.check_time().await;
         if self.machine.head().interrupt.is_some() {
             return self.apply(&id, CommandOutcome::Withdrawn).await;
         }
-        flight.tools.push(Box::pin(async move { (id, ready.run().await) }));
+        let layered = !self.harness.layers.is_empty();
+        flight.tools.push(Box::pin(async move {
+            let outcome = if layered {
+                CommandOutcome::Raw(Arc::new(ready.run_tool().await.0))
+            } else {
+                CommandOutcome::Tool(ready.run().await)
+            };
+            (id, outcome)
+        }));
+    }
+
+    /// Whether middlewares have yet to see the call before it goes to the door.
+    fn is_to_be_rewritten(&self, id: &CommandId) -> bool {
+        !self.harness.layers.is_empty() && self.machine.tool(id).is_some_and(|tool| tool.rewritten.is_none())
+    }
+
+    fn rewrite(&self, id: CommandId, call: &ToolCall, flight: &mut Flight) {
+        let (layers, stage, call) = (self.harness.layers.clone(), self.stage(Some(&id)), call.clone());
+        flight.layered.insert(id.clone());
+        flight.layers.push(Box::pin(async move {
+            (id, layers.before_tool(&stage, call).await.map(CommandOutcome::Rewritten))
+        }));
+    }
+
+    fn finish_call(&self, id: CommandId, tool: &str, report: Arc<CallReport>, flight: &mut Flight) {
+        let (layers, stage) = (self.harness.layers.clone(), self.stage(Some(&id)));
+        let shaping = self.door.shaping(tool, flight.cancel.clone());
+        flight.layered.insert(id.clone());
+        flight.layers.push(Box::pin(async move {
+            let outcome = match layers.after_tool(&stage, report.as_ref().clone()).await {
+                Ok(report) => Ok(CommandOutcome::Tool(shaping.shape(report).await)),
+                Err(error) => Err(error),
+            };
+            (id, outcome)
+        }));
     }
 
     async fn next_event(&self, flight: &mut Flight) -> Event {
@@ -190,7 +244,8 @@ impl Drive<'_> {
         tokio::select! {
             biased;
             () = self.around.cancel.cancelled(), if ending.is_none() => Event::Cancelled,
-            Some((id, answer)) = flight.tools.next() => Event::Tool(id, answer),
+            Some((id, outcome)) = flight.tools.next() => Event::Tool(id, outcome),
+            Some((id, outcome)) = flight.layers.next() => Event::Layered(id, outcome),
             Some((id, decision)) = flight.approvals.next() => Event::Decided(id, decision),
             () = self.time_up(), if ending.is_none() => Event::Deadline,
             () = self.around.pause.cancelled(), if !flight.approvals.is_empty() => Event::Paused,
@@ -205,6 +260,7 @@ impl Drive<'_> {
             return;
         }
         flight.approvals.clear();
+        flight.layers.clear();
         flight.cancel.cancel();
         let now = self.harness.clock.now();
         flight.closing.get_or_insert_with(|| now.checked_add(CLOSING_TIME).unwrap_or(now));
@@ -249,9 +305,11 @@ impl Drive<'_> {
         for (n, progress) in flight.progress.take() {
             let id = CommandId { run: self.machine.setup().run.clone(), turn: self.machine.head().turn, n };
             if let Ok(call) = id.to_call_id() {
-                // The note is the guest's text, and events hold no content.
+                // The note is the guest's text, which is content.
+                let Progress { note, .. } = progress.clone();
                 let progress = Progress { note: None, ..progress };
-                self.emit(EventKind::ToolProgress { call, progress }).await;
+                let note = || note.map(EventContent::Note);
+                self.emit_with(EventKind::ToolProgress { call, progress }, note).await;
             }
         }
     }
@@ -261,6 +319,8 @@ impl Flight {
     fn new(cancel: CancellationToken, now: Instant) -> Self {
         Self {
             tools: FuturesUnordered::new(),
+            layers: FuturesUnordered::new(),
+            layered: BTreeSet::new(),
             approvals: FuturesUnordered::new(),
             asked: BTreeSet::new(),
             cancel,
@@ -271,7 +331,7 @@ impl Flight {
     }
 
     fn len(&self) -> usize {
-        self.tools.len() + self.approvals.len()
+        self.tools.len() + self.layers.len() + self.approvals.len()
     }
 
     fn is_empty(&self) -> bool {
@@ -287,7 +347,7 @@ fn ask(
     Box::pin(async move {
         // The future of an approver that panicked is dropped; its error ends the run, so the approver
         // is not asked again.
-        let decision = AssertUnwindSafe(approver.decide(request)).catch_unwind().await;
+        let decision = AssertUnwindSafe(async { approver.decide(request).await }).catch_unwind().await;
         (id, decision.unwrap_or_else(|_panic| Err(ApproverError("it panicked".to_owned()))))
     })
 }

@@ -63,6 +63,7 @@ async fn by_hand(tools: Arc<ToolSet>) -> (RunMachine, usize) {
                 CommandOutcome::Model(Ok(reply))
             }
             Command::AskApproval { .. } => CommandOutcome::Approval(Ok(Decision::Approve)),
+            Command::FinishCall { .. } => panic!("there are no middlewares"),
             Command::CallTool { call, approval, .. } => {
                 let call_id = id.to_call_id().unwrap();
                 let request = DoorRequest::new(Caller::local(), call_id, &call.name, &call.arguments);

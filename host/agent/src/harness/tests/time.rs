@@ -3,9 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use hotcell_core::approval::Decision;
 use hotcell_core::budget::{Budget, BudgetLimits};
+use hotcell_core::call::CallReport;
+use hotcell_core::event::{Hook, HookError, RunEvent};
 use hotcell_core::limits::Limits;
+use hotcell_core::message::ToolCall;
+use hotcell_core::middleware::{Middleware, MiddlewareError, Stage};
+use hotcell_core::model::{ModelReply, ModelRequest};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +22,80 @@ use crate::status::RunStatus;
 
 const THREE_SECONDS: Duration = Duration::from_secs(3);
 
-/// The four things a run can wait for, each slow: the model, a tool, an approver, a sink.
+/// A middleware that is slow at one stage.
+struct SlowLayer(&'static str);
+
+impl SlowLayer {
+    fn wait<'a>(&self, stage: &str) -> BoxFuture<'a, Result<(), MiddlewareError>> {
+        let slow = self.0 == stage;
+        Box::pin(async move {
+            if slow {
+                tokio::time::sleep(THREE_SECONDS).await;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Middleware for SlowLayer {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn before_model<'a>(
+        &'a self,
+        _: &'a Stage,
+        _: &'a mut ModelRequest,
+    ) -> BoxFuture<'a, Result<(), MiddlewareError>> {
+        self.wait("before_model")
+    }
+
+    fn after_model<'a>(
+        &'a self,
+        _: &'a Stage,
+        _: &'a mut ModelReply,
+    ) -> BoxFuture<'a, Result<(), MiddlewareError>> {
+        self.wait("after_model")
+    }
+
+    fn before_tool<'a>(
+        &'a self,
+        _: &'a Stage,
+        _: &'a mut ToolCall,
+    ) -> BoxFuture<'a, Result<(), MiddlewareError>> {
+        self.wait("before_tool")
+    }
+
+    fn after_tool<'a>(
+        &'a self,
+        _: &'a Stage,
+        _: &'a mut CallReport,
+    ) -> BoxFuture<'a, Result<(), MiddlewareError>> {
+        self.wait("after_tool")
+    }
+}
+
+/// A hook that is slow at one event.
+struct SlowHook(u64);
+
+impl Hook for SlowHook {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn observe(&self, event: RunEvent) -> BoxFuture<'_, Result<(), HookError>> {
+        let slow = event.meta.sequence == self.0;
+        Box::pin(async move {
+            if slow {
+                tokio::time::sleep(THREE_SECONDS).await;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// All a run can wait for, each slow: the model, a tool, an approver, a sink, a hook, a middleware at each
+/// of its stages.
 fn slow_runs(effect: &Counter) -> Vec<(&'static str, Harness, RunRequest)> {
     let slow_model = Slow(THREE_SECONDS, text_reply("late"));
     let calls_nap = || script([call_reply([("c1", "nap", "{}"), ("c2", "nap", "{}")]), text_reply("done")]);
@@ -32,6 +111,15 @@ fn slow_runs(effect: &Counter) -> Vec<(&'static str, Harness, RunRequest)> {
     // A sink that is slow at the start, in the middle, and when a tool is about to run.
     for from in [0, 2, 3] {
         runs.push(("sink", harness(calls_nap(), offers()), request("go").sink(sink(from))));
+    }
+    for sequence in [0, 3] {
+        let harness = harness(calls_nap(), offers()).with_hook(Arc::new(SlowHook(sequence)));
+        runs.push(("hook", harness, request("go")));
+    }
+    for stage in ["before_model", "after_model", "before_tool", "after_tool"] {
+        let model = script([call_reply([("c1", "add", r#"{"a": 1, "b": 1}"#)]), text_reply("done")]);
+        let harness = harness(model, [add()]).with_middleware(Arc::new(SlowLayer(stage)));
+        runs.push((stage, harness, request("go")));
     }
     runs
 }

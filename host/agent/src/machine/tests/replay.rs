@@ -1,16 +1,22 @@
 //! Runs that are stored and loaded between any two transitions.
 
+use std::sync::Arc;
+
 use hotcell_core::approval::{ApproverError, Decision};
+use hotcell_core::call::CallReport;
 use hotcell_core::limits::{Limits, OnTurnLimit};
-use hotcell_core::message::{Message, Transcript};
+use hotcell_core::message::{Message, ToolCall, Transcript};
 use hotcell_core::model::{ModelError, ModelReply, ReplyStop};
 use hotcell_core::outcome::Outcome;
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::support::{
     Store, answer, calls, failed, id, input, machine, model, ms, needs_approval, setup, through_json,
 };
-use crate::machine::{Command, CommandId, CommandOutcome, Entry, Interrupt, RunInput, RunMachine, Step};
+use crate::machine::{
+    Command, CommandId, CommandOutcome, Entry, EntryStatus, Interrupt, RunInput, RunMachine, Step,
+};
 use crate::scripted_model::text_reply;
 use crate::status::{ErrorKind, RunErrorInfo};
 
@@ -23,6 +29,7 @@ enum Move {
         outcome: Served,
     },
     Interrupt(u8),
+    Stand(u8),
     /// Gives an earlier outcome once more.
     Repeat(usize),
 }
@@ -35,6 +42,10 @@ enum Served {
     Ask,
     Deny,
     Lost,
+    /// Changes what it can: a call before it runs, its arguments when it is approved, its result.
+    Change,
+    /// Leaves it for later, or half done.
+    Later,
 }
 
 fn outcome_of(
@@ -47,10 +58,10 @@ fn outcome_of(
         (Command::CallModel { .. }, Served::Bad(0)) => {
             CommandOutcome::Model(Err(ModelError::Provider { message: "down".into(), status: None }))
         }
-        (Command::CallModel { .. }, Served::Bad(kind)) => {
-            let stop =
-                [ReplyStop::MaxTokens, ReplyStop::Safety, ReplyStop::EndTurn][usize::from(kind % 3)].clone();
-            model(ModelReply { stop, ..calls(calls_in_reply) })
+        (Command::CallModel { .. }, Served::Bad(kind)) => model(bad_reply(*kind, calls_in_reply)),
+        (Command::CallModel { .. }, Served::Change) => model(text_reply(" ")),
+        (Command::CallModel { .. }, Served::Later) => {
+            CommandOutcome::Model(Err(ModelError::UnreadableCall { message: "half of one".into() }))
         }
         (Command::CallModel { .. }, Served::Deny) => model(text_reply("done")),
         (Command::CallModel { .. }, _) => model(calls(calls_in_reply)),
@@ -59,6 +70,14 @@ fn outcome_of(
             CommandOutcome::Withdrawn
         }
         (Command::CallTool { started: false, .. }, Served::Ask) => needs_approval(),
+        (Command::CallTool { started: true, .. }, Served::Later) => {
+            CommandOutcome::Raw(Arc::new(CallReport::text("raw")))
+        }
+        (Command::CallTool { id, call, started: false, .. }, Served::Change)
+            if machine.tool(id).is_some_and(|tool| tool.rewritten.is_none()) =>
+        {
+            CommandOutcome::Rewritten(ToolCall { name: "b".into(), ..call.as_ref().clone() })
+        }
         (Command::CallTool { .. }, Served::Bad(kind)) => {
             failed(Outcome::ALL[usize::from(*kind) % Outcome::ALL.len()])
         }
@@ -69,7 +88,30 @@ fn outcome_of(
         (Command::AskApproval { .. }, Served::Deny | Served::Bad(_)) => {
             CommandOutcome::Approval(Ok(Decision::Deny("no".into())))
         }
+        (Command::AskApproval { .. }, Served::Change) => {
+            CommandOutcome::Approval(Ok(Decision::Edit(json!({"edited": true}))))
+        }
+        (Command::AskApproval { .. }, Served::Later) => CommandOutcome::Approval(Ok(Decision::Suspend)),
         (Command::AskApproval { .. }, _) => CommandOutcome::Approval(Ok(Decision::Approve)),
+        (Command::FinishCall { .. }, _) => answer("finished"),
+    }
+}
+
+/// A reply that is cut, filtered, paused, or whose ids are no ids.
+fn bad_reply(kind: u8, calls_in_reply: usize) -> ModelReply {
+    let whole = calls(calls_in_reply);
+    let text = match kind % 3 {
+        0 => None,
+        _ => Some("some text".to_owned()),
+    };
+    match kind % 7 {
+        0 => ModelReply { stop: ReplyStop::MaxTokens, ..whole },
+        1 => ModelReply { stop: ReplyStop::Safety, ..whole },
+        2 => ModelReply { stop: ReplyStop::PauseTurn, ..whole },
+        3 => ModelReply { stop: ReplyStop::MaxTokens, calls: Vec::new(), text, ..whole },
+        4 => ModelReply { stop: ReplyStop::PauseTurn, calls: Vec::new(), text, ..whole },
+        5 => crate::scripted_model::call_reply([("same", "a", "{}"), ("same", "a", "{}")]),
+        _ => crate::scripted_model::call_reply([("", "a", "{}")]),
     }
 }
 
@@ -88,17 +130,22 @@ fn drive(limits: Limits, history: &Transcript, moves: &[(Move, usize)]) -> RunMa
         let elapsed = ms(at * 10);
         let commands: Vec<Command> = plain.commands().collect();
         assert_eq!(commands.is_empty(), plain.is_ended(), "a run waits for something until it ends");
+        let served = match a_move {
+            Move::Serve { place, outcome } if !commands.is_empty() => {
+                let command = &commands[place % commands.len()];
+                let starts =
+                    matches!((command, outcome), (Command::CallTool { started: false, .. }, Served::Start));
+                let outcome = (!starts).then(|| outcome_of(&plain, command, outcome, *calls_in_reply));
+                Some((command.id().clone(), outcome))
+            }
+            Move::Serve { .. } | Move::Interrupt(_) | Move::Stand(_) | Move::Repeat(_) => None,
+        };
         let step = |machine: &mut RunMachine| -> Step {
             match a_move {
-                Move::Serve { place, outcome } if !commands.is_empty() => {
-                    let command = &commands[place % commands.len()];
-                    if let (Command::CallTool { id, started: false, .. }, Served::Start) = (command, outcome)
-                    {
-                        return machine.mark_started(id, elapsed).unwrap();
-                    }
-                    let outcome = outcome_of(machine, command, outcome, *calls_in_reply);
-                    machine.apply(command.id(), outcome, elapsed).unwrap()
-                }
+                Move::Serve { .. } if served.is_some() => match served.clone().unwrap() {
+                    (id, None) => machine.mark_started(&id, elapsed).unwrap(),
+                    (id, Some(outcome)) => machine.apply(&id, outcome, elapsed).unwrap(),
+                },
                 Move::Interrupt(kind) => {
                     let interrupt = match kind % 3 {
                         0 => Interrupt::Deadline,
@@ -107,6 +154,12 @@ fn drive(limits: Limits, history: &Transcript, moves: &[(Move, usize)]) -> RunMa
                     };
                     machine.interrupt(interrupt, elapsed)
                 }
+                Move::Stand(kind) => match kind % 4 {
+                    0 => machine.suspend(elapsed),
+                    1 => machine.pause(elapsed),
+                    2 => machine.resume(),
+                    _ => machine.ask_again(),
+                },
                 Move::Repeat(place) if !applied.is_empty() => {
                     let (id, outcome) = &applied[place % applied.len()];
                     let before = machine.clone();
@@ -125,16 +178,14 @@ fn drive(limits: Limits, history: &Transcript, moves: &[(Move, usize)]) -> RunMa
         assert_eq!(step(&mut rebuilt), taken);
         assert_eq!((&json, &rebuilt), (&plain, &plain));
         store.take(&serde_json::from_str(&serde_json::to_string(&taken).unwrap()).unwrap());
-        if let Move::Serve { place, outcome } = a_move
-            && let Some(command) = commands.get(place % commands.len().max(1))
-            && !matches!((command, outcome), (Command::CallTool { .. }, Served::Start))
+        // A call can be withdrawn, and left for later, more than once.
+        if let Some((id, Some(outcome))) = served
+            && !matches!(outcome, CommandOutcome::Withdrawn | CommandOutcome::Approval(Ok(Decision::Suspend)))
         {
-            let outcome = outcome_of(&plain, command, outcome, *calls_in_reply);
-            if !matches!(outcome, CommandOutcome::Withdrawn) {
-                applied.push((command.id().clone(), outcome));
-            }
+            applied.push((id, outcome));
         }
         check_transcript(&plain);
+        check_budgets(&plain);
     }
     plain
 }
@@ -157,6 +208,21 @@ fn check_transcript(machine: &RunMachine) {
     assert!(open.is_empty() || !machine.is_ended(), "{open:?}");
 }
 
+/// No more is run and asked than the limits say.
+fn check_budgets(machine: &RunMachine) {
+    let (head, limits) = (machine.head(), &machine.setup().limits);
+    if let Some(max) = limits.max_tool_calls {
+        assert!(head.tool_calls <= max.get(), "{} calls of {max}", head.tool_calls);
+    }
+    if let Some(max) = limits.max_turns {
+        assert!(head.turns <= max.get() + 1, "{} turns of {max}, and one for a final account", head.turns);
+    }
+    let running = machine.batch().iter().filter(|tool| tool.status == EntryStatus::Started).count();
+    assert_eq!(running, head.running);
+    assert!(machine.batch().len() <= usize::try_from(limits.max_tool_calls_per_turn.get()).unwrap().max(6));
+    assert!(!(machine.is_ended() && machine.stands_still()));
+}
+
 fn served() -> impl Strategy<Value = Served> {
     prop_oneof![
         4 => Just(Served::Good),
@@ -165,6 +231,8 @@ fn served() -> impl Strategy<Value = Served> {
         2 => Just(Served::Ask),
         1 => Just(Served::Deny),
         1 => Just(Served::Lost),
+        2 => Just(Served::Change),
+        2 => Just(Served::Later),
     ]
 }
 
@@ -172,6 +240,7 @@ fn a_move() -> impl Strategy<Value = Move> {
     prop_oneof![
         16 => (any::<usize>(), served()).prop_map(|(place, outcome)| Move::Serve { place, outcome }),
         1 => any::<u8>().prop_map(Move::Interrupt),
+        2 => any::<u8>().prop_map(Move::Stand),
         3 => any::<usize>().prop_map(Move::Repeat),
     ]
 }
@@ -244,6 +313,6 @@ fn a_transcript_is_shared_with_requests_and_not_copied() {
     assert_eq!(request.len(), 2, "a request keeps what it was made of");
     for index in 0..2 {
         let (kept, live) = (request.get(index).unwrap(), machine.transcript().get(index).unwrap());
-        assert!(std::sync::Arc::ptr_eq(&kept, &live));
+        assert!(Arc::ptr_eq(&kept, &live));
     }
 }

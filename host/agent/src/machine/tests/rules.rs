@@ -194,7 +194,7 @@ fn idempotency_keys_hold_the_id_of_the_call_or_its_digest() {
         .commands()
         .filter_map(|command| match command {
             Command::CallTool { idempotency_key, .. } => Some(idempotency_key.to_string()),
-            Command::CallModel { .. } | Command::AskApproval { .. } => None,
+            Command::CallModel { .. } | Command::FinishCall { .. } | Command::AskApproval { .. } => None,
         })
         .collect();
     assert_eq!(keys[0], "run:0:plain");
