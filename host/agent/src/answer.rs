@@ -28,6 +28,9 @@ pub struct Answer {
     /// The tool that was meant, where the model wrote its name in another way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolName>,
+    /// Whether it is the answer an earlier call like this one got; the tool did not run for this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
 }
 
 impl Answer {
@@ -40,6 +43,7 @@ impl Answer {
             report: Arc::new(report),
             warning: None,
             tool: None,
+            cached: false,
         }
     }
 
@@ -51,6 +55,7 @@ impl Answer {
             report: Arc::new(report),
             warning: shaped.warning.map(Into::into),
             tool: None,
+            cached: false,
         }
     }
 

@@ -9,6 +9,7 @@ mod admit;
 mod arguments;
 mod attempt;
 mod duplicates;
+mod first_results;
 mod ready;
 mod session_grants;
 
@@ -26,6 +27,7 @@ use hotcell_core::services::Progress;
 use hotcell_core::tool::ProgressSink;
 use tokio_util::sync::CancellationToken;
 
+use self::first_results::FirstResults;
 pub use self::ready::Ready;
 pub(crate) use self::ready::Shaping;
 pub use self::session_grants::{MAX_SESSION_GRANTS, SessionGrants};
@@ -43,6 +45,7 @@ pub struct Door {
     clock: Arc<dyn Clock>,
     results: Option<KeptResults>,
     session_grants: SessionGrants,
+    first_results: Option<FirstResults>,
 }
 
 /// One call that somebody wants to make.
@@ -117,6 +120,8 @@ pub enum Consent {
 pub enum Admission {
     /// The call has ended without running.
     Refused(Answer),
+    /// The call has ended with the answer of an earlier one; see [`Door::answer_repeats`].
+    Repeated(Answer),
     /// An approval is needed first.
     Ask(PendingApproval),
     /// The call may run.
@@ -148,7 +153,14 @@ impl Door {
     /// A door to these tools.
     #[must_use]
     pub fn new(tools: Arc<ToolSet>, limits: Arc<Limits>, clock: Arc<dyn Clock>) -> Self {
-        Self { tools, limits, clock, results: None, session_grants: SessionGrants::new() }
+        Self {
+            tools,
+            limits,
+            clock,
+            results: None,
+            session_grants: SessionGrants::new(),
+            first_results: None,
+        }
     }
 
     /// The same door, which keeps results that are too large for the model instead of cutting them.
@@ -178,6 +190,28 @@ impl Door {
         }
     }
 
+    /// The same door, which answers a call that repeats one it was shown with [`Door::remember`], where the
+    /// tool reaches nothing outside of the call and declares itself read-only and idempotent.
+    ///
+    /// What it was shown is of one run; the clones of a door share it.
+    #[must_use]
+    pub fn answer_repeats(mut self) -> Self {
+        self.first_results = Some(FirstResults::default());
+        self
+    }
+
+    /// Shows the door what a call came to. A good answer of a tool that is pure is kept, up to a bound, when
+    /// the door [answers repeats](Door::answer_repeats).
+    pub fn remember(&self, tool: &str, arguments: &str, answer: &Answer) {
+        let Some(results) = &self.first_results else { return };
+        let slot = self.tools.find(tool, self.limits.repair_names).filter(|slot| slot.is_pure());
+        if let Some(slot) = slot
+            && let Ok(arguments) = arguments::parse(arguments)
+        {
+            results.keep(&slot.definition.name, &arguments, answer);
+        }
+    }
+
     /// The whole way of one call outside of a run: decide, ask when it must be, run.
     ///
     /// The answer comes in time, whatever tool and approver do: at the tool's deadline, at the
@@ -201,7 +235,7 @@ impl Door {
             (admission, _) => admission,
         };
         match admission {
-            Admission::Refused(answer) => Ok(answer),
+            Admission::Refused(answer) | Admission::Repeated(answer) => Ok(answer),
             Admission::Ready(ready) => Ok(ready.run().await),
             Admission::Ask(pending) => {
                 let name = pending.request.tool.as_str();

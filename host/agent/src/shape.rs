@@ -156,6 +156,12 @@ pub(crate) fn is_whole(report: &CallReport, max_chars: usize) -> bool {
     report.outcome != Outcome::ResultTooLarge
 }
 
+/// The bytes of what the tool returned.
+pub(crate) fn content_bytes(report: &CallReport) -> usize {
+    let structured = report.structured.as_ref().map_or(0, |value| value.to_string().len());
+    report.content.iter().map(block_bytes).fold(structured, usize::saturating_add)
+}
+
 pub(crate) fn block_bytes(block: &Block) -> usize {
     match block {
         Block::Blob { bytes, .. } => bytes.len(),

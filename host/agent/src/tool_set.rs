@@ -243,6 +243,16 @@ impl Slot {
         Ok(Self { offer, definition, digest, input, output, reads_results: false })
     }
 
+    /// Whether a call with the arguments of an earlier one has the result of that one: the tool can reach
+    /// nothing that could have changed, and its author says that it reads and does not act.
+    pub(crate) fn is_pure(&self) -> bool {
+        let hints = &self.definition.hints;
+        !self.offer.tool.reaches_outside()
+            && hints.read_only == Some(true)
+            && hints.idempotent == Some(true)
+            && hints.open_world != Some(true)
+    }
+
     /// The name of the tool, where another one was written.
     pub(crate) fn meant_by(&self, written: &str) -> Option<ToolName> {
         (self.definition.name.as_str() != written).then(|| self.definition.name.clone())

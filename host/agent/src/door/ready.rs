@@ -189,6 +189,7 @@ fn invalid(report: CallReport, message: String) -> CallReport {
 
 /// Fills in what a tool that does not measure itself leaves out.
 fn record(report: &mut CallReport, bytes_in: u64, wall: Duration) {
+    let bytes_out = u64::try_from(shape::content_bytes(report)).unwrap_or(u64::MAX);
     let usage = &mut report.usage;
     if usage.wall_us.total == 0 {
         usage.wall_us.total = u64::try_from(wall.as_micros()).unwrap_or(u64::MAX);
@@ -197,8 +198,6 @@ fn record(report: &mut CallReport, bytes_in: u64, wall: Duration) {
         usage.bytes_in = bytes_in;
     }
     if usage.bytes_out == 0 {
-        let content: usize = report.content.iter().map(shape::block_bytes).sum();
-        let structured = report.structured.as_ref().map_or(0, |value| value.to_string().len());
-        usage.bytes_out = u64::try_from(content + structured).unwrap_or(u64::MAX);
+        usage.bytes_out = bytes_out;
     }
 }

@@ -3,6 +3,7 @@
 mod batch;
 mod decisions;
 mod model;
+mod repeats;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -188,8 +189,10 @@ impl<'a> Drive<'a> {
         });
         let results = kept_results(&limits, around.results.take());
         let tools = Arc::clone(if results.is_some() { &harness.with_reader } else { &harness.tools });
+        let repeats = limits.dedupe_calls;
         let door = Door::new(Arc::clone(&tools), Arc::new(limits), clock)
             .session_grants(around.session_grants.clone());
+        let door = if repeats { door.answer_repeats() } else { door };
         let door = match results {
             Some(results) => door.keep_results(results),
             None => door,
@@ -301,6 +304,7 @@ impl<'a> Drive<'a> {
     }
 
     async fn apply(&mut self, id: &CommandId, outcome: CommandOutcome) {
+        self.remember(id, &outcome);
         let elapsed = self.emitter.elapsed();
         let step = self.machine.apply(id, outcome, elapsed);
         self.commit_or_fail(step).await;
@@ -438,6 +442,7 @@ fn record(tool: &ToolEntry, call: CallId, max_chars: usize) -> CallRecord {
         status: tool.status,
         skipped: tool.skipped,
         report: tool.answer.as_ref().map(|answer| bounded(&answer.report, max_chars)),
+        cached: tool.answer.as_ref().is_some_and(|answer| answer.cached),
         warning: tool.answer.as_ref().and_then(|answer| answer.warning.clone()),
     }
 }

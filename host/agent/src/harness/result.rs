@@ -88,6 +88,9 @@ pub struct CallRecord {
     pub skipped: Option<SkipReason>,
     /// How it ended; without content when the content was longer than what the model read.
     pub report: Option<Arc<CallReport>>,
+    /// Whether it was answered with the result of an earlier call like it, so that the tool did not run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
     /// What went wrong while its result was shaped: it was cut because it could not be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<Arc<str>>,

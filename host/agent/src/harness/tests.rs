@@ -11,6 +11,7 @@ mod middleware;
 mod names;
 mod promises;
 mod recoveries;
+mod repeats;
 mod repetition;
 mod replay;
 mod session;

@@ -187,7 +187,10 @@ impl ToolEntry {
         match self.status {
             EntryStatus::Prepared | EntryStatus::Approval | EntryStatus::Started => None,
             EntryStatus::RawCompleted | EntryStatus::Completed => {
-                self.answer.as_ref().map(|answer| answer.report.outcome.event_outcome())
+                self.answer.as_ref().map(|answer| match answer.cached {
+                    true => EventOutcome::Cached,
+                    false => answer.report.outcome.event_outcome(),
+                })
             }
             EntryStatus::Uncertain => Some(EventOutcome::Interrupted),
             EntryStatus::Skipped => Some(EventOutcome::Skipped),

@@ -91,8 +91,10 @@ pub struct Limits {
     /// Whether a name that differs from exactly one tool's only in case, in `-_. ` or in a prefix that
     /// vendors add is taken for it.
     pub repair_names: bool,
-    /// Whether a call that repeats an earlier one of the run is answered with the first result; only
-    /// for tools that reach nothing outside of the call.
+    /// Whether a call that repeats an earlier one of the run, with the same tool and arguments, is answered
+    /// with the first good result; only for tools that reach nothing outside of the call and whose author
+    /// declares them read-only and idempotent. It counts as a call. A run that stood still begins without
+    /// earlier results.
     pub dedupe_calls: bool,
     /// Bytes of the arguments of one call; larger ones are refused before they are parsed.
     pub max_argument_bytes: NonZeroUsize,

@@ -165,7 +165,9 @@ impl Drive<'_> {
                     (None, None) => Consent::Nobody,
                 };
                 match self.door.admit(&request, consent) {
-                    Admission::Refused(answer) => self.apply(&id, CommandOutcome::Tool(answer)).await,
+                    Admission::Refused(answer) | Admission::Repeated(answer) => {
+                        self.apply(&id, CommandOutcome::Tool(answer)).await;
+                    }
                     Admission::Ask(pending) => {
                         self.apply(&id, CommandOutcome::NeedsApproval(pending)).await;
                     }

@@ -68,7 +68,7 @@ async fn by_hand(tools: Arc<ToolSet>) -> (RunMachine, usize) {
                 let call_id = id.to_call_id().unwrap();
                 let request = DoorRequest::new(Caller::local(), call_id, &call.name, &call.arguments);
                 match door.admit(&request, approval.map_or(Consent::Later, Consent::Given)) {
-                    Admission::Refused(answer) => CommandOutcome::Tool(answer),
+                    Admission::Refused(answer) | Admission::Repeated(answer) => CommandOutcome::Tool(answer),
                     Admission::Ask(pending) => CommandOutcome::NeedsApproval(pending),
                     Admission::Ready(ready) => {
                         machine.mark_started(&id, Duration::ZERO).unwrap();
