@@ -59,6 +59,11 @@ impl Answer {
         }
     }
 
+    /// The same answer with a line of the host in front of what the model reads.
+    pub(crate) fn with_note(self, note: &str) -> Self {
+        Self { text: format!("{note}\n{}", self.text).into(), ..self }
+    }
+
     /// The content of the message that answers the call: the text, and the structured result for
     /// whoever reads values instead of text.
     #[must_use]

@@ -6,6 +6,7 @@
 //! The door holds no lock across a call, needs no run, and may be entered again from inside of a call.
 
 mod admit;
+mod alone;
 mod arguments;
 mod attempt;
 mod duplicates;
@@ -16,12 +17,11 @@ mod session_grants;
 use std::fmt;
 use std::sync::Arc;
 
-use hotcell_core::approval::{Approval, Approver, ApproverError, Decision};
+use hotcell_core::approval::{Approval, Approver};
 use hotcell_core::budget::Budget;
 use hotcell_core::call::Caller;
 use hotcell_core::ids::{CallId, IdempotencyKey};
 use hotcell_core::limits::Limits;
-use hotcell_core::outcome::Outcome;
 use hotcell_core::results::KeptResults;
 use hotcell_core::services::Progress;
 use hotcell_core::tool::ProgressSink;
@@ -35,7 +35,6 @@ use crate::answer::Answer;
 use crate::clock::Clock;
 use crate::machine::PendingApproval;
 use crate::tool_set::ToolSet;
-use crate::wording;
 
 /// The door to one set of tools, under the limits of one run or one caller.
 #[derive(Debug, Clone)]
@@ -210,71 +209,6 @@ impl Door {
         {
             results.keep(&slot.definition.name, &arguments, answer);
         }
-    }
-
-    /// The whole way of one call outside of a run: decide, ask when it must be, run.
-    ///
-    /// The answer comes in time, whatever tool and approver do: at the tool's deadline, at the
-    /// budget's, or when the call is cancelled.
-    ///
-    /// # Errors
-    /// [`ApproverError`] when the approver failed; the tool did not run.
-    pub async fn call(&self, request: &DoorRequest, asked: Asked<'_>) -> Result<Answer, ApproverError> {
-        let consent = match asked {
-            Asked::Nobody => Consent::Nobody,
-            Asked::Operator => Consent::Operator,
-            Asked::Approver(_) => Consent::Later,
-        };
-        let admission = match (self.admit(request, consent), asked) {
-            (Admission::Ask(pending), Asked::Approver(approver)) => {
-                match self.ask(request, &pending, approver).await? {
-                    Ok(()) => self.admit(request, Consent::Given(pending.approval)),
-                    Err(answer) => return Ok(answer),
-                }
-            }
-            (admission, _) => admission,
-        };
-        match admission {
-            Admission::Refused(answer) | Admission::Repeated(answer) => Ok(answer),
-            Admission::Ready(ready) => Ok(ready.run().await),
-            Admission::Ask(pending) => {
-                let name = pending.request.tool.as_str();
-                Ok(self.answer(wording::nobody_to_ask(name, &pending.request.policy_line)))
-            }
-        }
-    }
-
-    async fn ask(
-        &self,
-        request: &DoorRequest,
-        pending: &PendingApproval,
-        approver: &dyn Approver,
-    ) -> Result<Result<(), Answer>, ApproverError> {
-        let time_up = async {
-            match request.budget.deadline() {
-                Some(deadline) => self.clock.sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
-        let decision = tokio::select! {
-            biased;
-            () = request.cancel.cancelled() => {
-                return Ok(Err(self.answer(wording::report(Outcome::Cancelled, "The tool did not run: the call was cancelled while it waited for an approval."))));
-            }
-            decision = approver.decide(pending.request.as_ref().clone()) => decision?,
-            () = time_up => return Ok(Err(self.answer(wording::no_time_left()))),
-        };
-        let name = pending.request.tool.as_str();
-        Ok(match decision {
-            Decision::Approve => Ok(()),
-            Decision::ApproveForSession => {
-                self.session_grants.remember(&pending.approval);
-                Ok(())
-            }
-            Decision::Deny(reason) => Err(self.answer(wording::denied_by_approver(name, &reason))),
-            // A decision this version does not know runs nothing.
-            _ => Err(self.answer(wording::denied_by_approver(name, "the decision is not supported"))),
-        })
     }
 
     fn answer(&self, report: hotcell_core::call::CallReport) -> Answer {

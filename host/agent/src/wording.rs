@@ -86,6 +86,12 @@ pub(crate) fn nobody_to_ask(name: &str, policy_line: &str) -> CallReport {
     CallReport::new(Outcome::Denied, message).with_advice(allowing(policy_line))
 }
 
+/// An approver left a decision for later where nothing can wait for it.
+pub(crate) fn left_for_later(name: &str) -> CallReport {
+    let message = format!("`{name}` did not run: the decision about it was left for later.");
+    CallReport::new(Outcome::ApprovalRequired, message).with_advice("Call again once it has been decided.")
+}
+
 /// Policy says no.
 pub(crate) fn denied_by_policy(name: &str, policy_line: &str) -> CallReport {
     let message = format!("`{name}` did not run: the policy denies it.");
