@@ -37,6 +37,7 @@
 //! ```
 
 pub mod answer;
+pub mod ask_user;
 pub mod clock;
 pub mod door;
 pub mod harness;
@@ -53,6 +54,7 @@ pub mod tool_set;
 mod wording;
 
 pub use answer::Answer;
+pub use ask_user::AskUser;
 pub use clock::{Clock, TokioClock};
 pub use door::{Admission, Asked, Consent, Door, DoorRequest, SessionGrants};
 pub use harness::{
