@@ -237,8 +237,9 @@ impl RunMachine {
     fn has_taken(&self, place: usize, outcome: &CommandOutcome) -> bool {
         let Some(tool) = self.batch.get(place) else { return false };
         match outcome {
-            CommandOutcome::NeedsApproval(pending) => {
-                tool.status == EntryStatus::Approval || tool.approval == Some(pending.approval)
+            // An approver may have agreed to something else than was asked for.
+            CommandOutcome::NeedsApproval(_) => {
+                tool.status == EntryStatus::Approval || tool.approval.is_some()
             }
             CommandOutcome::Withdrawn => tool.status == EntryStatus::Prepared,
             CommandOutcome::Rewritten(_) => tool.rewritten.is_some(),

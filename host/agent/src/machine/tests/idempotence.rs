@@ -44,6 +44,25 @@ fn a_decision_that_comes_twice_changes_nothing() {
 }
 
 #[test]
+fn a_question_that_comes_twice_is_not_asked_again_whatever_was_decided() {
+    for decision in [
+        Decision::Approve,
+        Decision::ApproveForSession,
+        Decision::Edit(serde_json::json!({"a": 1})),
+        Decision::Deny("no".into()),
+        Decision::Suspend,
+    ] {
+        let mut machine = machine(Limits::default());
+        machine.apply(&id(0, 0), model(calls(2)), ms(1)).unwrap();
+        machine.apply(&id(0, 1), needs_approval(), ms(2)).unwrap();
+        machine.apply(&id(0, 3), CommandOutcome::Approval(Ok(decision)), ms(3)).unwrap();
+        let before = machine.clone();
+        assert!(machine.apply(&id(0, 1), needs_approval(), ms(4)).unwrap().entries.is_empty());
+        assert_eq!(machine, before);
+    }
+}
+
+#[test]
 fn outcomes_nobody_asked_for_are_refused_and_change_nothing() {
     let mut machine = machine(Limits::default());
     let before = machine.clone();
