@@ -19,7 +19,9 @@ fn paths(checked: Result<(), ConfigErrors>) -> Vec<String> {
     errors.violations().iter().map(|violation| violation.path.clone()).collect()
 }
 
-/// P-67, H-35. One line for each field of the limits of a run: what is not its kind, and too little or too much.
+/// P-67, H-35.
+///
+/// One line for each field of the limits of a run: what is not its kind, and too little or too much.
 #[test]
 fn each_limit_of_a_run_refuses_what_makes_no_sense() {
     let too_far = |field: &str| match field {
@@ -47,7 +49,9 @@ fn each_limit_of_a_run_refuses_what_makes_no_sense() {
     assert!(refused::<Limits>("max_tuns", "3").contains("max_tuns"));
 }
 
-/// P-67. One line for each field of the limits of a call.
+/// P-67.
+///
+/// One line for each field of the limits of a call.
 #[test]
 fn each_limit_of_a_call_refuses_what_makes_no_sense() {
     let too_far = |field: &str| match field {
@@ -71,7 +75,9 @@ fn each_limit_of_a_call_refuses_what_makes_no_sense() {
     assert!(refused::<CallLimits>("fule", "3").contains("fule"));
 }
 
-/// H-35. Limits that were put together in code are held to the same, and everything that is wrong is told.
+/// H-35.
+///
+/// Limits that were put together in code are held to the same, and everything that is wrong is told.
 #[test]
 fn everything_that_is_wrong_with_limits_is_told_together() {
     let too_many = NonZeroU32::new(MAX_CALLS_PER_TURN + 1).unwrap();
@@ -119,7 +125,9 @@ fn everything_that_is_wrong_with_limits_is_told_together() {
     assert_eq!(paths(call.check()).len(), 13);
 }
 
-/// H-16, H-35. What stands inside of limits is checked with them, each with its whole path.
+/// H-16, H-35.
+///
+/// What stands inside of limits is checked with them, each with its whole path.
 #[test]
 fn prices_and_loop_guards_inside_of_limits_are_told_with_their_whole_paths() {
     let text = r#"{
@@ -145,7 +153,9 @@ fn prices_and_loop_guards_inside_of_limits_are_told_with_their_whole_paths() {
     }
 }
 
-/// H-16. One line for each number of prices and cost limits.
+/// H-16.
+///
+/// One line for each number of prices and cost limits.
 #[test]
 fn numbers_of_money_are_finite_and_not_negative() {
     let prices = |field: &str, value: &str| {
