@@ -2,6 +2,8 @@
 
 mod admission;
 mod alone;
+mod hostile;
+mod matrix;
 mod retry;
 mod running;
 mod support;

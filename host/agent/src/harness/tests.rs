@@ -5,6 +5,7 @@ mod bound;
 mod endings;
 mod events;
 mod faults;
+mod hostile;
 mod kept;
 mod loops;
 mod middleware;

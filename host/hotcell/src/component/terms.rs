@@ -218,6 +218,7 @@ mod tests {
         ));
     }
 
+    /// H-70.
     #[test]
     fn the_most_specific_word_wins() {
         let policy = policy(
