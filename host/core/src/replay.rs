@@ -22,17 +22,19 @@ pub enum Replay {
     Manual,
     /// It has no effect: it can be called any number of times.
     Safe,
-    /// It has its effect once for each idempotency key, and every try has the key of the first.
+    /// It has its effect once for each idempotency key, and every try has the key of the first. A call
+    /// without a key, which only one outside of a run can be, is not tried again.
     Idempotent,
 }
 
 impl Replay {
-    /// Whether the loop may call the tool again on its own.
+    /// Whether the loop may call the tool again on its own, for a call with or without a key.
     #[must_use]
-    pub const fn allows_retry(self) -> bool {
+    pub const fn allows_retry(self, has_key: bool) -> bool {
         match self {
             Self::Manual => false,
-            Self::Safe | Self::Idempotent => true,
+            Self::Safe => true,
+            Self::Idempotent => has_key,
         }
     }
 }

@@ -8,6 +8,7 @@ use hotcell_core::call::{CallReport, Usage};
 use hotcell_core::content::Block;
 use hotcell_core::ids::ToolName;
 use hotcell_core::outcome::{Outcome, Phase};
+use hotcell_core::replay::ToolRetry;
 use hotcell_core::results::KeptResults;
 use hotcell_core::text::cap_chars;
 use hotcell_core::tool::CallContext;
@@ -20,7 +21,7 @@ use crate::clock::Clock;
 use crate::oversized::{self, Shaped};
 use crate::schema::{MAX_VALUE_DEPTH, depth_is_at_most};
 use crate::shape;
-use crate::tool_set::{Offer, Slot};
+use crate::tool_set::Slot;
 use crate::wording;
 
 /// Most errors that are told of one result.
@@ -84,9 +85,10 @@ impl Ready {
             input.0.budget.spend(report.usage.fuel, report.usage.bytes_out);
             used.add(&report.usage);
             tries += 1;
-            let Some(until) = next_try(&slot.offer, &report, tries, &cut, clock.as_ref()) else {
-                break report;
-            };
+            let offer = &slot.offer;
+            let again = offer.replay.allows_retry(input.0.idempotency_key.is_some()) && report.is_transient();
+            let until = again.then(|| next_try(offer.retry, &report, tries, &cut, clock.as_ref())).flatten();
+            let Some(until) = until else { break report };
             if !input.0.budget.take_calls(1) {
                 break report;
             }
@@ -110,20 +112,17 @@ impl Ready {
     }
 }
 
-/// When a call is tried again; `None` when it is over.
+/// When a call that failed is tried again; `None` when it was tried often enough, or no time is left.
 fn next_try(
-    offer: &Offer,
+    retry: ToolRetry,
     report: &CallReport,
     tries: u32,
     cut: &Deadlines,
     clock: &dyn Clock,
 ) -> Option<Instant> {
-    if !offer.replay.allows_retry() || !report.is_transient() {
-        return None;
-    }
     let asked = report.tool_fault.as_ref().and_then(|fault| fault.retry_after_ms);
     let asked = asked.map(|wait| Duration::from_millis(u64::from(wait)));
-    let until = clock.now().checked_add(offer.retry.wait_after(tries, asked)?)?;
+    let until = clock.now().checked_add(retry.wait_after(tries, asked)?)?;
     // What was learned is worth more than a deadline that passes while nothing happens.
     (!cut.left(until).is_zero()).then_some(until)
 }

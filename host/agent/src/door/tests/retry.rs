@@ -78,12 +78,24 @@ async fn a_tool_is_tried_again_only_where_that_is_declared_safe_and_may_help() {
     ] {
         let seen = Seen::default();
         let case = format!("{replay:?} {failure:?}");
-        let answer =
-            call(flaky(failure.clone(), 2, &seen).with_replay(replay), &request("probe", "{}")).await;
+        let mut request = request("probe", "{}");
+        request.idempotency_key = Some(IdempotencyKey::parse("key").unwrap());
+        let answer = call(flaky(failure.clone(), 2, &seen).with_replay(replay), &request).await;
         let outcome = if calls == 3 { Outcome::Ok } else { failure.outcome };
         assert_eq!((seen.lock().unwrap().len(), answer.report.outcome), (calls, outcome), "{case}");
         assert_eq!(answer.report.usage.retries + 1, u32::try_from(calls).unwrap(), "{case}");
     }
+}
+
+/// H-24.
+///
+/// Without a key a tool cannot tell a second try from a second call.
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_goes_by_keys_is_not_tried_again_without_one() {
+    let seen = Seen::default();
+    let offer = flaky(busy(), 2, &seen).with_replay(Replay::Idempotent);
+    let answer = call(offer, &request("probe", "{}")).await;
+    assert_eq!((answer.report.outcome, seen.lock().unwrap().len()), (Outcome::ToolError, 1));
 }
 
 /// H-24.
