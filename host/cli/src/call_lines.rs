@@ -11,9 +11,12 @@ use hotcell::{Outcome, RunResult, Usage};
 
 use crate::report::{grouped, spent, time};
 
-/// What people read as the end of a call: the exact code, or why it never began.
+/// What people read as the end of a call: the exact code, or why the tool did not run.
 fn ended(outcome: EventOutcome, code: Option<Outcome>) -> &'static str {
-    code.map_or(outcome.as_str(), Outcome::as_str)
+    match (outcome, code) {
+        (EventOutcome::Cached, _) | (_, None) => outcome.as_str(),
+        (_, Some(code)) => code.as_str(),
+    }
 }
 
 /// The line for an event, when it is one that people watch for.
@@ -46,7 +49,7 @@ pub(crate) fn table(result: &RunResult) -> Option<String> {
                 let usage = &report.usage;
                 [
                     escape_control(&call.tool),
-                    report.outcome.to_string(),
+                    if call.cached { "cached".into() } else { report.outcome.to_string() },
                     time(usage),
                     grouped(usage.fuel),
                     format_bytes(usage.peak_memory_bytes),

@@ -156,9 +156,10 @@ pub use starter_policy::{PolicySubject, starter_policy};
 pub use hotcell_agent::host_tool::IntoReport;
 pub use hotcell_agent::scripted_model::{call_reply, text_reply};
 pub use hotcell_agent::{
-    Answer, Asked, CallRecord, Clock, Door, DoorRequest, EventSender, Events, Harness, HarnessConfig,
-    HostTool, MemoryResults, Offer, RunError, RunErrorInfo, RunRequest, RunResult, RunStatus, RunStream,
-    RunWarning, ScriptedModel, StopReason, TokioClock, ToolSet, ToolSetError, event_channel,
+    Answer, AskUser, Asked, CallRecord, Clock, Door, DoorRequest, EventSender, Events, Harness,
+    HarnessConfig, HostTool, MemoryResults, Offer, RunError, RunErrorInfo, RunRequest, RunResult, RunStatus,
+    RunStream, RunWarning, ScriptedModel, SessionGrants, StopReason, TokioClock, ToolSet, ToolSetError,
+    event_channel,
 };
 pub use hotcell_core::approval::{ApprovalRequest, Approver, ApproverError, Decision};
 pub use hotcell_core::call::{CallReport, Caller, Usage};
@@ -170,9 +171,10 @@ pub use hotcell_core::middleware::{Middleware, MiddlewareError, Stage};
 pub use hotcell_core::model::{Model, ModelReply, ModelRequest};
 pub use hotcell_core::outcome::Outcome;
 pub use hotcell_core::policy::{Isolation, Permission, Policy};
+pub use hotcell_core::replay::{Replay, ToolRetry};
 pub use hotcell_core::results::ResultStore;
 pub use hotcell_core::tool::{Definition, Tool};
 pub use hotcell_core::{
     approval, budget, call, content, engine, event, grant, ids, limits, media, message, middleware, model,
-    outcome, policy, services, text, tool, units,
+    outcome, policy, replay, services, text, tool, units,
 };
