@@ -11,12 +11,15 @@ use hotcell_core::message::{Message, ToolCall};
 use hotcell_core::middleware::{Middleware, MiddlewareError, Stage};
 use hotcell_core::model::{ModelReply, ModelRequest, ReplyStop, ToolChoice};
 use hotcell_core::outcome::Outcome;
+use hotcell_core::tool::Hints;
 use serde_json::json;
 
 use super::support::{Approves, Counter, add, harness, names, request, results, script, touch};
 use crate::harness::RunResult;
+use crate::host_tool::HostTool;
 use crate::scripted_model::{call_reply, text_reply};
 use crate::status::ErrorKind;
+use crate::tool_set::Offer;
 
 type Work<T> = Box<dyn Fn(&mut T) -> Result<(), MiddlewareError> + Send + Sync>;
 
@@ -281,4 +284,34 @@ async fn a_middleware_may_leave_calls_out_and_the_rest_runs() {
     let harness = harness(script([both, text_reply("four")]), [add()]).with_middleware(Arc::new(layer));
     let result = harness.run(request("go")).await.unwrap().into_result().unwrap();
     assert_eq!(results(&result), [r#"{"sum":4}"#]);
+}
+
+/// H-23.
+///
+/// A middleware sees the result of a call once; a call that repeats it gets what the middleware made of it.
+#[tokio::test]
+async fn a_call_that_repeats_an_earlier_one_gets_what_the_middleware_made_of_it() {
+    let (seen, ran) = (Arc::new(Mutex::new(Vec::new())), Counter::default());
+    let counts = ran.clone();
+    let pure = Hints { read_only: Some(true), idempotent: Some(true), ..Hints::default() };
+    let tool = HostTool::define("look", "").unwrap().pure().hints(pure).handler(move |_| {
+        counts.add();
+        async { "raw" }
+    });
+    let layer = Layer {
+        name: "layer",
+        seen: Arc::clone(&seen),
+        report: Some(Box::new(|report| {
+            report.content = vec![Block::text("made of it")];
+            Ok(())
+        })),
+        ..Layer::default()
+    };
+    let model = script([call_reply([("c1", "look", "{}"), ("c2", "look", "{}")]), text_reply("done")]);
+    let limits = Limits { dedupe_calls: true, ..Limits::default() };
+    let harness = harness(model, [Offer::new(tool, "line")]).with_middleware(Arc::new(layer));
+    let result = harness.run(request("go").limits(limits)).await.unwrap();
+    assert_eq!((results(&result), ran.get()), (vec!["made of it".to_owned(); 2], 1));
+    let after = seen.lock().unwrap().iter().filter(|stage| stage.ends_with("after_tool")).count();
+    assert_eq!((after, result.calls[1].cached), (1, true));
 }
