@@ -119,7 +119,7 @@ pub enum EventKind {
         /// Why.
         reason: Recovery,
         /// How often for this reason, from 1.
-        attempt: u32,
+        count: u32,
         /// The most tokens of the next reply, when that changed.
         next_budget: Option<u32>,
     },
@@ -229,4 +229,52 @@ pub trait Hook: Send + Sync {
 
     /// Sees one event.
     fn observe(&self, event: RunEvent) -> BoxFuture<'_, Result<(), HookError>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Both halves of an event stand in one object, so none may have a key of the other.
+    #[test]
+    fn no_kind_of_event_has_a_key_of_its_metadata() {
+        let meta = EventMeta {
+            run: RunId::parse("run").unwrap(),
+            session: Some(SessionId::parse("session").unwrap()),
+            sequence: 1,
+            turn: 2,
+            attempt: 3,
+            elapsed: Duration::from_millis(4),
+        };
+        let call = CallId::parse("run:0:1").unwrap();
+        let tool = ToolName::parse("add").unwrap();
+        let outcome = EventOutcome::Success;
+        let usage = Usage::default();
+        let kinds = [
+            EventKind::RunSuspended { outcome: "paused".into() },
+            EventKind::ModelFinished { outcome, tokens: TokenUsage::default() },
+            EventKind::TextDelta { text: "x".into() },
+            EventKind::Recovery { reason: Recovery::EmptyReply, count: 1, next_budget: Some(2) },
+            EventKind::Repetition { period: 1, laps: 3 },
+            EventKind::ApprovalRequired { call: call.clone(), tool: tool.clone() },
+            EventKind::ToolStarted { call: call.clone(), tool },
+            EventKind::ToolProgress {
+                call: call.clone(),
+                progress: Progress { done: 1, total: None, note: None },
+            },
+            EventKind::ToolFinished { call, tool: "add".into(), outcome, code: Some(Outcome::Ok), usage },
+            EventKind::RunFinished { outcome: "completed".into() },
+        ];
+        for kind in kinds {
+            let content = Some(EventContent::Arguments(json!({"a": 1})));
+            let event = RunEvent { meta: meta.clone(), kind, content };
+            let text = serde_json::to_string(&event).unwrap();
+            assert_eq!(serde_json::from_str::<RunEvent>(&text).unwrap(), event, "{text}");
+            let Value::Object(keys) = serde_json::to_value(&event).unwrap() else { panic!("{text}") };
+            assert_eq!(text.matches("\"attempt\"").count(), 1, "{text}");
+            assert!(keys.len() > 7, "{text}");
+        }
+    }
 }

@@ -134,7 +134,7 @@ pub enum Notice {
         /// Why.
         reason: Recovery,
         /// How often for this reason, from 1.
-        attempt: u32,
+        count: u32,
         /// Most tokens of the next reply, when that changed.
         next_budget: Option<u32>,
     },
@@ -150,9 +150,7 @@ pub enum Notice {
 impl From<Notice> for EventKind {
     fn from(notice: Notice) -> Self {
         match notice {
-            Notice::Recovery { reason, attempt, next_budget } => {
-                Self::Recovery { reason, attempt, next_budget }
-            }
+            Notice::Recovery { reason, count, next_budget } => Self::Recovery { reason, count, next_budget },
             Notice::Repetition { period, laps } => Self::Repetition { period, laps },
         }
     }
@@ -167,8 +165,8 @@ pub(super) struct Added {
 
 impl Added {
     /// Notes that the run goes on where it could have ended.
-    pub(super) fn recovered(&mut self, reason: Recovery, attempt: u32) {
-        self.notices.push(Notice::Recovery { reason, attempt, next_budget: None });
+    pub(super) fn recovered(&mut self, reason: Recovery, count: u32) {
+        self.notices.push(Notice::Recovery { reason, count, next_budget: None });
     }
 }
 

@@ -66,8 +66,8 @@ impl RunMachine {
         });
         let changed = doubled.filter(|doubled| budget != Some(*doubled));
         self.head.reply_budget = doubled.or(self.head.reply_budget);
-        let attempt = self.head.recoveries.truncations;
-        added.notices.push(Notice::Recovery { reason, attempt, next_budget: changed });
+        let count = self.head.recoveries.truncations;
+        added.notices.push(Notice::Recovery { reason, count, next_budget: changed });
         ask(self, added);
         self.next_turn(added);
         true

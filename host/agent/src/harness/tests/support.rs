@@ -161,8 +161,8 @@ pub(super) fn name(kind: &EventKind) -> String {
         EventKind::RunFinished { outcome } => format!("run_finished {outcome}"),
         EventKind::RunResumed => "run_resumed".into(),
         EventKind::RunSuspended { outcome } => format!("run_suspended {outcome}"),
-        EventKind::Recovery { reason, attempt, next_budget } => {
-            format!("recovery {reason:?} {attempt} {next_budget:?}")
+        EventKind::Recovery { reason, count, next_budget } => {
+            format!("recovery {reason:?} {count} {next_budget:?}")
         }
         EventKind::Repetition { period, laps } => format!("repetition {period} x {laps}"),
         _ => "unknown".into(),
