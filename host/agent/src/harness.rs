@@ -101,6 +101,12 @@ impl Harness {
         self
     }
 
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &Arc<dyn Model> {
+        &self.model
+    }
+
     /// The tools.
     #[must_use]
     pub fn tools(&self) -> &Arc<ToolSet> {

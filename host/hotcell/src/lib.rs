@@ -95,7 +95,7 @@ mod starter_policy;
 #[doc = include_str!("../../../docs/embedding.md")]
 struct EmbeddingGuide;
 
-pub use agent::{Agent, AgentBuilder, AgentError};
+pub use agent::{Agent, AgentBuilder, AgentError, Totals};
 pub use environment::{cache_dir, results_dir};
 pub use policy_file::{PolicyError, load_policy, load_policy_with_places, policy_from_environment};
 pub use regular_file::open_regular_file;

@@ -71,3 +71,115 @@ async fn two_tools_of_one_name_do_not_build() {
     let tools = vec![Offer::new(add(), ""), Offer::new(add(), "")];
     assert!(matches!(Agent::builder(model).tools(tools).build(), Err(AgentError::Tools(_))));
 }
+
+/// A model of one text that counts how often it was closed.
+struct Closes(Arc<std::sync::atomic::AtomicUsize>);
+
+impl Model for Closes {
+    fn name(&self) -> &str {
+        "closes"
+    }
+
+    fn stream(
+        &self,
+        _request: hotcell_core::model::ModelRequest,
+    ) -> futures::stream::BoxStream<'_, Result<hotcell_core::model::ModelEvent, ModelError>> {
+        let reply = hotcell_core::model::ModelEvent::Reply(text_reply("hello"));
+        Box::pin(futures::stream::once(std::future::ready(Ok(reply))))
+    }
+
+    fn close(&self) -> futures::future::BoxFuture<'_, Result<(), ModelError>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// H-47, H-48.
+#[tokio::test]
+async fn closing_closes_the_agents_own_model_once_and_refuses_later_runs() {
+    let closed = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    for (own, times) in [(true, 1), (false, 0)] {
+        closed.store(0, Ordering::SeqCst);
+        let model = Closes(Arc::clone(&closed));
+        let builder = if own { Agent::builder(model) } else { Agent::builder_shared(Arc::new(model)) };
+        let agent = builder.build().unwrap();
+        assert!(agent.run("hi").await.unwrap().ok());
+        assert!(!agent.is_closed() && !agent.busy());
+        agent.close().await.unwrap();
+        agent.close().await.unwrap();
+        assert!(agent.is_closed());
+        assert_eq!(closed.load(Ordering::SeqCst), times);
+        assert!(matches!(agent.run("again").await, Err(AgentError::Closed)));
+        assert_eq!(agent.conversation().len(), 2, "the conversation stays");
+    }
+}
+
+/// H-47.
+#[tokio::test]
+async fn closing_cancels_a_run_in_progress_whose_result_still_arrives() {
+    let model = ScriptedModel::new([Ok(call_reply([("c1", "wait", "{}")])), Ok(text_reply("done"))]);
+    let wait =
+        HostTool::define("wait", "Waits.").unwrap().pure().handler(|_| std::future::pending::<String>());
+    let agent = Agent::builder(model).tools(wait).build().unwrap();
+    let closing = async {
+        while !agent.busy() {
+            tokio::task::yield_now().await;
+        }
+        agent.close().await
+    };
+    let (result, closed) = tokio::join!(agent.run("go"), closing);
+    closed.unwrap();
+    assert_eq!(result.unwrap().outcome(), "cancelled");
+    assert!(!agent.busy());
+}
+
+/// P-61.
+#[test]
+fn a_run_can_be_started_from_code_that_is_not_async_and_not_from_code_that_is() {
+    let model = ScriptedModel::new([Ok(text_reply("one")), Ok(text_reply("two"))]);
+    let agent = Agent::builder(model).build().unwrap();
+    assert_eq!(agent.run_blocking("first").unwrap().output.as_deref(), Some("one"));
+    assert_eq!(agent.run_blocking("second").unwrap().output.as_deref(), Some("two"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async move {
+        assert!(matches!(agent.run_blocking("third"), Err(AgentError::Blocking)));
+        // Dropped inside of a runtime, with a runtime of its own.
+        drop(agent);
+    });
+}
+
+/// H-61.
+#[tokio::test]
+async fn counters_of_a_run_and_of_the_conversation_are_apart() {
+    let call = |a: u32| Ok(call_reply([("c1", "add", format!(r#"{{"a": {a}, "b": 1}}"#).as_str())]));
+    let done = || Ok(text_reply("done"));
+    let model = ScriptedModel::new([call(1), call(2), done(), call(3), call(4), done()]);
+    let agent = Agent::builder(model).tools(add()).build().unwrap();
+    for run in 1..=2 {
+        let result = agent.run("go").await.unwrap();
+        assert_eq!((result.turns, result.tool_calls), (3, 2));
+        let totals = agent.totals();
+        assert_eq!((totals.runs, totals.turns, totals.tool_calls), (run, 3 * run, 2 * run));
+    }
+}
+
+/// H-07.
+#[tokio::test]
+async fn what_an_agent_was_made_of_may_change_and_the_agent_does_not() {
+    let mut config = HarnessConfig { system: Some("Be exact.".into()), ..HarnessConfig::default() };
+    let mut limits = Limits { max_turns: std::num::NonZeroU32::new(1), ..Limits::strict() };
+    let model = Arc::new(ScriptedModel::new([Ok(call_reply([("c1", "add", r#"{"a": 1, "b": 1}"#)]))]));
+    let shared: Arc<dyn Model> = Arc::clone(&model) as _;
+    let agent = Agent::builder_shared(shared)
+        .config(config.clone())
+        .limits(limits.clone())
+        .tools(add())
+        .build()
+        .unwrap();
+    config.system = Some("Be wrong.".into());
+    limits.max_turns = None;
+    let result = agent.run("go").await.unwrap();
+    assert_eq!(result.outcome(), "max_steps", "{config:?} and {limits:?} are no part of the agent");
+    let first = model.requests()[0].transcript.get(0).unwrap();
+    assert_eq!(first.as_ref(), &hotcell_core::message::Message::System { text: "Be exact.".into() });
+}

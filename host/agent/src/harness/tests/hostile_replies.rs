@@ -46,39 +46,6 @@ async fn ids_of_any_length_name_their_calls_also_when_results_are_kept() {
 }
 
 #[tokio::test]
-async fn a_repeated_id_of_an_earlier_turn_is_another_call() {
-    let again = |n: u32| call_reply([("c1", "add", format!(r#"{{"a": {n}, "b": 0}}"#).as_str())]);
-    let model = script([again(1), again(2), text_reply("done")]);
-    let result = harness(model, [add()]).run(request("go")).await.unwrap().into_result().unwrap();
-    assert_eq!(results(&result), [r#"{"sum":1}"#, r#"{"sum":2}"#]);
-    assert_ne!(result.calls[0].call, result.calls[1].call);
-}
-
-#[tokio::test]
-async fn arguments_no_text_can_hold_are_error_results_with_their_place() {
-    for (arguments, expected) in [
-        (r#"{"a": "\ud800"}"#, "hex escape"),
-        (r#"{"a": NaN}"#, "not JSON"),
-        (r#"{"a": 1e999}"#, "number out of range"),
-        ("```json\n{}\n```", "not JSON"),
-        (r#"{"a": 1}{"b": 2}"#, "trailing characters"),
-        (r#"{"a": [1, 2"#, "EOF"),
-        ("[]", "an array"),
-    ] {
-        let result = one_call("c1", "add", arguments).await.into_result().unwrap();
-        let report = result.calls[0].report.clone().unwrap();
-        assert_eq!(report.outcome, Outcome::InvalidArgs, "{arguments}");
-        assert!(report.message.contains(expected), "{arguments}: {}", report.message);
-    }
-    let deep = format!("{}1{}", r#"{"a":"#.repeat(10_000), "}".repeat(10_000));
-    let huge = format!(r#"{{"a": "{}"}}"#, "x".repeat(10 << 20));
-    for arguments in [deep, huge] {
-        let result = one_call("c1", "add", &arguments).await.into_result().unwrap();
-        assert_eq!(result.calls[0].report.clone().unwrap().outcome, Outcome::InvalidArgs);
-    }
-}
-
-#[tokio::test]
 async fn names_that_look_alike_or_steer_a_terminal_are_unknown_and_shown_as_text() {
     let ran = Counter::default();
     for name in ["аdd", "add\u{202e}", "touch\u{0}", "\u{1b}[2Jtouch", "", " ", &"touch".repeat(100)] {
