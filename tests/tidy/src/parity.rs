@@ -191,5 +191,18 @@ pub fn open(rows: &[Row]) -> Vec<&str> {
     rows.iter().filter(|row| row.proof == Proof::Open).map(|row| row.id.as_str()).collect()
 }
 
+/// The different tests that stand behind the rows.
+#[must_use]
+pub fn proofs(rows: &[Row]) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for row in rows {
+        match &row.proof {
+            Proof::Tests(tests) => names.extend(tests.iter().map(String::as_str)),
+            Proof::Statement | Proof::Later(_) | Proof::Open => {}
+        }
+    }
+    names
+}
+
 #[cfg(test)]
 mod tests;
