@@ -14,6 +14,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use hotcell_core::config::{Checks, ConfigErrors};
 use hotcell_core::event::Hook;
 use hotcell_core::middleware::Middleware;
 use hotcell_core::model::Model;
@@ -58,6 +59,31 @@ pub struct HarnessConfig {
 impl Default for HarnessConfig {
     fn default() -> Self {
         Self { system: None, max_output_tokens: None, temperature: None, concurrent_calls: NonZeroUsize::MIN }
+    }
+}
+
+/// Longest system prompt in bytes, and most calls of a batch that may run at a time.
+const MAX_SYSTEM_BYTES: usize = 1 << 20;
+const MAX_CONCURRENT_CALLS: usize = 1_024;
+
+impl HarnessConfig {
+    /// Checks what the types leave open; a run of a harness that fails it does not start.
+    ///
+    /// # Errors
+    /// Every field with a value that cannot be: a reply of no tokens, a temperature that is not from 0 to 2,
+    /// a system prompt of more than 1 MiB, and more than 1,024 calls at a time.
+    pub fn check(&self) -> Result<(), ConfigErrors> {
+        let mut checks = Checks::default();
+        let bytes = self.system.as_ref().map_or(0, String::len);
+        checks.within("system", bytes, &(0..=MAX_SYSTEM_BYTES), "bytes");
+        if let Some(tokens) = self.max_output_tokens {
+            checks.within("max_output_tokens", tokens, &(1..=u32::MAX), "tokens");
+        }
+        if let Some(temperature) = self.temperature {
+            checks.within("temperature", temperature, &(0.0..=2.0), "(a finite number)");
+        }
+        checks.within("concurrent_calls", self.concurrent_calls.get(), &(1..=MAX_CONCURRENT_CALLS), "calls");
+        checks.finish()
     }
 }
 

@@ -12,6 +12,7 @@ use hotcell_agent::{
     ToolSetError,
 };
 use hotcell_core::approval::Approver;
+use hotcell_core::config::{Checks, ConfigErrors};
 use hotcell_core::event::{EventSink, Hook};
 use hotcell_core::ids::RunId;
 use hotcell_core::limits::Limits;
@@ -70,6 +71,9 @@ impl<T: ?Sized> std::fmt::Debug for Shared<T> {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AgentError {
+    /// Values that cannot be, all of them.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
     /// A tool cannot be offered.
     #[error(transparent)]
     Offer(#[from] OfferError),
@@ -330,8 +334,13 @@ impl AgentBuilder {
     /// Checks everything and makes the agent.
     ///
     /// # Errors
-    /// A tool that cannot be offered, two tools of one name, or a schema that cannot be used.
+    /// Every value of the configuration and the limits that cannot be, with its place; else a tool that
+    /// cannot be offered, two tools of one name, or a schema that cannot be used.
     pub fn build(self) -> Result<Agent, AgentError> {
+        let mut checks = Checks::default();
+        checks.also(self.config.check());
+        checks.also(self.limits.check());
+        checks.finish()?;
         let tools = Arc::new(ToolSet::new(self.offers?)?);
         let harness = Harness::new(self.model, tools, Arc::new(TokioClock)).with_config(self.config);
         let harness = self.middlewares.into_iter().fold(harness, Harness::with_middleware);

@@ -108,6 +108,7 @@ impl<'a> Drive<'a> {
         request: RunRequest,
         reader: Option<EventSender>,
     ) -> Result<Self, SetupError> {
+        harness.config.check()?;
         let setup = RunSetup {
             output_schema: request.output_schema,
             tool_choice: request.tool_choice,

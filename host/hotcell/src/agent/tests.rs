@@ -183,3 +183,20 @@ async fn what_an_agent_was_made_of_may_change_and_the_agent_does_not() {
     let first = model.requests()[0].transcript.get(0).unwrap();
     assert_eq!(first.as_ref(), &hotcell_core::message::Message::System { text: "Be exact.".into() });
 }
+
+/// H-35.
+#[test]
+fn everything_that_is_wrong_with_an_agent_is_told_together() {
+    let config = HarnessConfig {
+        max_output_tokens: Some(0),
+        temperature: Some(f64::NAN),
+        concurrent_calls: std::num::NonZeroUsize::MAX,
+        ..HarnessConfig::default()
+    };
+    let limits = Limits { max_time: Some(std::time::Duration::ZERO), ..Limits::default() };
+    let builder = Agent::builder(ScriptedModel::new([])).config(config).limits(limits);
+    let Err(AgentError::Config(errors)) = builder.build() else { panic!("it was built") };
+    let paths: Vec<_> = errors.violations().iter().map(|violation| violation.path.as_str()).collect();
+    assert_eq!(paths, ["max_output_tokens", "temperature", "concurrent_calls", "limits.max_time"]);
+    assert!(errors.to_string().contains("temperature: found NaN, expected 0 to 2 (a finite number)"));
+}
