@@ -34,7 +34,7 @@ pub use self::session_grants::{MAX_SESSION_GRANTS, SessionGrants};
 use crate::answer::Answer;
 use crate::clock::Clock;
 use crate::machine::PendingApproval;
-use crate::tool_set::ToolSet;
+use crate::tool_set::{Slot, ToolSet};
 
 /// The door to one set of tools, under the limits of one run or one caller.
 #[derive(Debug, Clone)]
@@ -178,9 +178,13 @@ impl Door {
 
     /// What shapes the results of this tool, apart from a call of it.
     pub(crate) fn shaping(&self, tool: &str, cancel: CancellationToken) -> Shaping {
-        let slot = self.tools.find(tool, self.limits.repair_names);
+        self.shape_as(self.tools.find(tool, self.limits.repair_names), tool, cancel)
+    }
+
+    /// What shapes the results of this tool, which was called by the name that was written.
+    fn shape_as(&self, slot: Option<&Arc<Slot>>, written: &str, cancel: CancellationToken) -> Shaping {
         Shaping {
-            meant: slot.and_then(|slot| slot.meant_by(tool)),
+            meant: slot.and_then(|slot| slot.meant_by(written)),
             reads_results: slot.is_some_and(|slot| slot.reads_results),
             results: self.results.clone(),
             max_result_chars: self.limits.max_result_chars.get(),

@@ -31,6 +31,14 @@ pub struct RunEvent {
     pub content: Option<EventContent>,
 }
 
+impl RunEvent {
+    /// The event as [`Disclosure::Metadata`] shows it.
+    #[must_use]
+    pub fn without_content(&self) -> Self {
+        Self { meta: self.meta.clone(), kind: self.kind.clone(), content: None }
+    }
+}
+
 /// What an event happened with: prompts, arguments and outputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -169,6 +177,14 @@ pub enum EventKind {
         /// The flat label of the run's end.
         outcome: String,
     },
+}
+
+impl EventKind {
+    /// Whether it is a piece of what a model says while it works: content, and nothing else.
+    #[must_use]
+    pub const fn is_delta(&self) -> bool {
+        matches!(self, Self::TextDelta { .. } | Self::ThinkingDelta { .. })
+    }
 }
 
 /// Why a run went on where it could have ended.

@@ -97,11 +97,10 @@ impl Door {
         };
         Admission::Ready(Box::new(Ready {
             slot: Arc::clone(slot),
-            meant: slot.meant_by(&request.tool),
+            shaping: self.shape_as(Some(slot), &request.tool, request.cancel.clone()),
             context,
             arguments,
             bytes_in: u64::try_from(request.arguments.len()).unwrap_or(u64::MAX),
-            max_result_chars: self.limits.max_result_chars.get(),
             clock: Arc::clone(&self.clock),
         }))
     }

@@ -30,12 +30,10 @@ const MAX_ERRORS: usize = 5;
 /// A call that passed every check. It can be run once.
 pub struct Ready {
     pub(super) slot: Arc<Slot>,
-    /// The name of the tool, where another one was written.
-    pub(super) meant: Option<ToolName>,
+    pub(super) shaping: Shaping,
     pub(super) context: CallContext,
     pub(super) arguments: Value,
     pub(super) bytes_in: u64,
-    pub(super) max_result_chars: usize,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -59,8 +57,8 @@ impl Ready {
 
     /// Runs the tool and shapes what it returned. The answer comes in time, whatever the tool does.
     pub async fn run(self) -> Answer {
-        let (report, shaping) = self.run_tool().await;
-        shaping.shape(report).await
+        let shaping = self.shaping.clone();
+        shaping.shape(self.run_tool().await).await
     }
 
     /// Runs the tool; the report holds what it returned, whole, and is to be shaped for the model.
@@ -68,12 +66,11 @@ impl Ready {
     /// The tool runs in a task of its own, so that a panic or a tool that never yields stays there.
     /// A host tool that blocks its thread cannot be stopped from outside: it is left behind, and the
     /// report says so.
-    pub(crate) async fn run_tool(self) -> (CallReport, Shaping) {
-        let Self { slot, meant, context, arguments, bytes_in, max_result_chars, clock } = self;
+    pub(crate) async fn run_tool(self) -> CallReport {
+        let Self { slot, context, arguments, bytes_in, clock, .. } = self;
         let began = clock.now();
         let cut = Deadlines::new(began, &context);
         let cancel = context.cancel.clone();
-        let results = context.results.clone();
         let mut input = Arc::new((context, arguments));
         let mut used = Usage::default();
         let mut tries = 0;
@@ -105,10 +102,7 @@ impl Ready {
             used.wall_us.total = u64::try_from(wall.as_micros()).unwrap_or(u64::MAX);
         }
         used.retries = tries - 1;
-        let report = CallReport { usage: used, ..report };
-        let shaping =
-            Shaping { meant, reads_results: slot.reads_results, results, max_result_chars, cancel, clock };
-        (report, shaping)
+        CallReport { usage: used, ..report }
     }
 }
 
@@ -128,7 +122,9 @@ fn next_try(
 }
 
 /// What turns the report of a call into what the model reads.
+#[derive(Clone)]
 pub(crate) struct Shaping {
+    /// The name of the tool, where another one was written.
     pub(super) meant: Option<ToolName>,
     pub(super) reads_results: bool,
     pub(super) results: Option<KeptResults>,

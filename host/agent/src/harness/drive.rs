@@ -13,7 +13,6 @@ use futures::future::BoxFuture;
 use hotcell_core::approval::{Approver, Decision};
 use hotcell_core::budget::{Budget, BudgetLimits};
 use hotcell_core::call::{CallReport, Caller};
-use hotcell_core::content::Block;
 use hotcell_core::event::{EventContent, EventKind, EventSink, SinkError};
 use hotcell_core::ids::CallId;
 use hotcell_core::limits::{Limits, Oversized};
@@ -47,8 +46,7 @@ pub(super) fn run(
 ) -> Result<BoxFuture<'_, RunResult>, SetupError> {
     let mut drive = Drive::begin(harness, request, reader)?;
     Ok(Box::pin(async move {
-        let prompt = drive.prompt();
-        drive.emit_with(EventKind::RunStarted, || prompt.map(EventContent::Prompt)).await;
+        drive.emit_with(EventKind::RunStarted, prompt).await;
         drive.drive_on().await
     }))
 }
@@ -203,18 +201,6 @@ impl<'a> Drive<'a> {
         Self { harness, around, machine, outbound, tools, door, emitter, budget, caller, deadline, calls }
     }
 
-    /// What the run was asked, when somebody wants to know.
-    fn prompt(&self) -> Option<Vec<Block>> {
-        if !self.emitter.shows_content() {
-            return None;
-        }
-        match self.machine.transcript().last()?.as_ref() {
-            Message::User { content } => Some(content.clone()),
-            // A run begins with what somebody says.
-            _ => None,
-        }
-    }
-
     /// Goes on until the run has ended or stands still.
     async fn drive_on(mut self) -> RunResult {
         loop {
@@ -253,11 +239,15 @@ impl<'a> Drive<'a> {
 
     /// Sends one event; a sink that fails ends the run.
     async fn emit(&mut self, kind: EventKind) {
-        self.emit_with(kind, || None).await;
+        self.emit_with(kind, |_| None).await;
     }
 
     /// Like [`Drive::emit`], with what it happened with.
-    async fn emit_with(&mut self, kind: EventKind, content: impl FnOnce() -> Option<EventContent>) {
+    async fn emit_with(
+        &mut self,
+        kind: EventKind,
+        content: impl FnOnce(&RunMachine) -> Option<EventContent>,
+    ) {
         let turn = self.machine.head().turn;
         let step = self.send(turn, kind, content).await;
         self.commit(step).await;
@@ -268,9 +258,9 @@ impl<'a> Drive<'a> {
         &mut self,
         turn: u32,
         kind: EventKind,
-        content: impl FnOnce() -> Option<EventContent>,
+        content: impl FnOnce(&RunMachine) -> Option<EventContent>,
     ) -> Option<Step> {
-        let told = self.emitter.emit(turn, kind, content).await;
+        let told = self.emitter.emit(turn, kind, || content(&self.machine)).await;
         self.sink_failed(told)
     }
 
@@ -294,12 +284,12 @@ impl<'a> Drive<'a> {
                     self.machine.setup().limits.max_result_chars.get(),
                 ));
                 let told =
-                    self.send(tool.id.turn, finished(&tool, call), || Some(EventContent::Result(message)));
+                    self.send(tool.id.turn, finished(&tool, call), |_| Some(EventContent::Result(message)));
                 steps.extend(told.await);
             }
             for notice in step.notices {
                 let turn = step.head.turn;
-                steps.extend(self.send(turn, notice.into(), || None).await);
+                steps.extend(self.send(turn, notice.into(), |_| None).await);
             }
         }
     }
@@ -357,8 +347,8 @@ impl<'a> Drive<'a> {
     async fn finish(mut self) -> RunResult {
         let last = ending(&self.machine);
         let turn = self.machine.head().turn;
-        let output = self.machine.output();
-        if self.send(turn, last, || output.map(EventContent::Output)).await.is_some() {
+        let output = |machine: &RunMachine| machine.output().map(EventContent::Output);
+        if self.send(turn, last, output).await.is_some() {
             // The sink did not take the last event; the one that is kept says how the run really ended.
             let last = ending(&self.machine);
             self.emitter.replace_last(last);
@@ -391,6 +381,15 @@ impl<'a> Drive<'a> {
             pending: resume::pending(&machine),
             suspended,
         }
+    }
+}
+
+/// What the run was asked.
+fn prompt(machine: &RunMachine) -> Option<EventContent> {
+    match machine.transcript().last()?.as_ref() {
+        Message::User { content } => Some(EventContent::Prompt(content.clone())),
+        // A run begins with what somebody says.
+        _ => None,
     }
 }
 

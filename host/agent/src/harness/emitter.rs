@@ -88,31 +88,17 @@ impl Emitter {
         kind: EventKind,
         content: impl FnOnce() -> Option<EventContent>,
     ) -> Result<(), SinkError> {
-        let event = RunEvent { meta: self.meta(turn, self.next_sequence), kind, content: None };
-        self.next_sequence = self.next_sequence.saturating_add(1);
         let content = if self.shows_content() { content() } else { None };
-        if self.setup.watchers.is_empty() {
-            self.events.push(event);
-            return Ok(());
-        }
-        self.events.push(event.clone());
-        self.tell(&event, content.as_ref()).await
+        let event = RunEvent { meta: self.meta(turn, self.next_sequence), kind, content };
+        self.next_sequence = self.next_sequence.saturating_add(1);
+        self.events.push(event.without_content());
+        self.tell(&event).await
     }
 
     /// Tells those who see content what a model says while it works; it is kept nowhere.
     pub(super) async fn emit_delta(&mut self, turn: u32, kind: EventKind) -> Result<(), SinkError> {
         let place = self.next_sequence.saturating_sub(1);
-        let event = RunEvent { meta: self.meta(turn, place), kind, content: None };
-        let mut result = Ok(());
-        let mut at = 0;
-        while let Some(watcher) = self.setup.watchers.get(at).cloned() {
-            if watcher.disclosure() == Disclosure::Content {
-                at = self.tell_one(at, &watcher, event.clone(), &mut result).await;
-            } else {
-                at += 1;
-            }
-        }
-        result
+        self.tell(&RunEvent { meta: self.meta(turn, place), kind, content: None }).await
     }
 
     /// Whether anybody sees content.
@@ -161,35 +147,30 @@ impl Emitter {
         }
     }
 
-    async fn tell(&mut self, event: &RunEvent, content: Option<&EventContent>) -> Result<(), SinkError> {
+    async fn tell(&mut self, event: &RunEvent) -> Result<(), SinkError> {
         let mut result = Ok(());
         let mut at = 0;
         while let Some(watcher) = self.setup.watchers.get(at).cloned() {
-            let content = match watcher.disclosure() {
-                Disclosure::Metadata => None,
-                Disclosure::Content => content.cloned(),
+            let shown = match watcher.disclosure() {
+                Disclosure::Content => Some(event.clone()),
+                Disclosure::Metadata if event.kind.is_delta() => None,
+                Disclosure::Metadata => Some(event.without_content()),
             };
-            let event = RunEvent { content, ..event.clone() };
-            at = self.tell_one(at, &watcher, event, &mut result).await;
+            let told = match shown {
+                Some(shown) => self.show(&watcher, shown).await,
+                None => Told::Stays,
+            };
+            match told {
+                Told::Stays => {
+                    at += 1;
+                    continue;
+                }
+                Told::Leaves => {}
+                Told::Failed(error) => result = Err(error),
+            }
+            self.setup.watchers.remove(at);
         }
         result
-    }
-
-    /// Tells the watcher at this place, and gives the place of the next one.
-    async fn tell_one(
-        &mut self,
-        at: usize,
-        watcher: &Watcher,
-        event: RunEvent,
-        result: &mut Result<(), SinkError>,
-    ) -> usize {
-        match self.show(watcher, event).await {
-            Told::Stays => return at + 1,
-            Told::Leaves => {}
-            Told::Failed(error) => *result = Err(error),
-        }
-        self.setup.watchers.remove(at);
-        at
     }
 
     async fn show(&mut self, watcher: &Watcher, event: RunEvent) -> Told {

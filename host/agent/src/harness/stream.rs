@@ -86,12 +86,6 @@ impl<'a> RunStream<'a> {
         Ok(Self { run: Some(run(sender)?), events, result: None })
     }
 
-    /// The same stream of a run that does something more with its result.
-    pub fn map_result(mut self, then: impl FnOnce(RunResult) -> RunResult + Send + 'a) -> Self {
-        self.run = self.run.take().map(|run| run.map(then).boxed());
-        self
-    }
-
     /// Reads what is left of the events, and gives the result.
     ///
     /// # Panics

@@ -7,7 +7,6 @@ mod events;
 mod faults;
 mod history;
 mod hostile;
-mod hostile_replies;
 mod kept;
 mod loops;
 mod middleware;

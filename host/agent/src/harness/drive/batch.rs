@@ -13,13 +13,12 @@ use hotcell_core::approval::{Approver, ApproverError, Decision};
 use hotcell_core::call::CallReport;
 use hotcell_core::event::{EventContent, EventKind};
 use hotcell_core::message::ToolCall;
-use hotcell_core::services::Progress;
 use tokio_util::sync::CancellationToken;
 
 use super::Drive;
 use crate::door::{Admission, Consent, DoorRequest, Ready};
 use crate::harness::progress::ProgressBoard;
-use crate::machine::{Command, CommandId, CommandOutcome, EntryStatus, Interrupt, RunPhase};
+use crate::machine::{Command, CommandId, CommandOutcome, EntryStatus, Interrupt, RunMachine, RunPhase};
 use crate::status::{ErrorKind, RunErrorInfo};
 
 /// How long calls that run may take to end when the run is over; more than the door ever takes.
@@ -134,7 +133,7 @@ impl Drive<'_> {
             Command::AskApproval { id, request, suspended: _ } => {
                 let kind =
                     EventKind::ApprovalRequired { call: request.call.clone(), tool: request.tool.clone() };
-                self.emit_with(kind, || Some(EventContent::Arguments(request.arguments.clone()))).await;
+                self.emit_with(kind, |_| Some(EventContent::Arguments(request.arguments.clone()))).await;
                 flight.asked.insert(id.clone());
                 let Some(approver) = self.around.approver.as_ref().map(Arc::clone) else { return };
                 if self.machine.head().interrupt.is_none() {
@@ -187,7 +186,7 @@ impl Drive<'_> {
             return;
         }
         let (Some(call), tool) = (id.to_call_id().ok(), ready.tool().clone()) else { return };
-        let arguments = || Some(EventContent::Arguments(ready.arguments().clone()));
+        let arguments = |_: &RunMachine| Some(EventContent::Arguments(ready.arguments().clone()));
         self.emit_with(EventKind::ToolStarted { call, tool }, arguments).await;
         self.check_time().await;
         if self.machine.head().interrupt.is_some() {
@@ -196,7 +195,7 @@ impl Drive<'_> {
         let layered = !self.harness.layers.is_empty();
         flight.tools.push(Box::pin(async move {
             let outcome = if layered {
-                CommandOutcome::Raw(Arc::new(ready.run_tool().await.0))
+                CommandOutcome::Raw(Arc::new(ready.run_tool().await))
             } else {
                 CommandOutcome::Tool(ready.run().await)
             };
@@ -304,14 +303,13 @@ impl Drive<'_> {
     async fn tell_progress(&mut self, flight: &mut Flight) {
         let now = self.harness.clock.now();
         flight.next_progress = now.checked_add(PROGRESS_INTERVAL).unwrap_or(now);
-        for (n, progress) in flight.progress.take() {
+        for (n, mut progress) in flight.progress.take() {
             let id = CommandId { run: self.machine.setup().run.clone(), turn: self.machine.head().turn, n };
             if let Ok(call) = id.to_call_id() {
                 // The note is the guest's text, which is content.
-                let Progress { note, .. } = progress.clone();
-                let progress = Progress { note: None, ..progress };
-                let note = || note.map(EventContent::Note);
-                self.emit_with(EventKind::ToolProgress { call, progress }, note).await;
+                let note = progress.note.take();
+                let kind = EventKind::ToolProgress { call, progress };
+                self.emit_with(kind, |_| note.map(EventContent::Note)).await;
             }
         }
     }

@@ -11,7 +11,7 @@ use hotcell_core::event::{EventSink, RunEvent, SinkError};
 use hotcell_core::model::{Model, ModelError, ModelEvent, ModelRequest};
 
 use super::support::{Approves, Counter, Sink, add, harness, names, request, results, script, touch};
-use crate::harness::RunError;
+use crate::harness::{HarnessConfig, RunError};
 use crate::machine::EntryStatus;
 use crate::scripted_model::{ScriptedModel, call_reply, text_reply};
 use crate::status::{ErrorKind, RunStatus, StopReason};
@@ -122,5 +122,9 @@ async fn a_run_that_cannot_start_is_an_error_and_asks_no_model() {
     let bad = request("go").output_schema(serde_json::json!({"type": "number", "$ref": "http://localhost/"}));
     let error = harness(Arc::clone(&model) as _, []).run(bad).await.unwrap_err();
     assert!(error.to_string().starts_with("output schema: at `/$ref`"), "{error}");
+    let config = HarnessConfig { temperature: Some(99.0), ..HarnessConfig::default() };
+    let harness = harness(Arc::clone(&model) as _, []).with_config(config);
+    let error = harness.run(request("go")).await.unwrap_err();
+    assert_eq!(error.to_string(), "temperature: found 99, expected 0 to 2 (a finite number)");
     assert!(model.requests().is_empty());
 }

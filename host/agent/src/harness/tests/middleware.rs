@@ -21,13 +21,15 @@ use crate::scripted_model::{call_reply, text_reply};
 use crate::status::ErrorKind;
 use crate::tool_set::Offer;
 
+/// What a middleware does at one stage.
 type Work<T> = Box<dyn Fn(&mut T) -> Result<(), MiddlewareError> + Send + Sync>;
 
-/// A middleware of closures, which notes the stages it was asked at.
+/// A middleware of closures, which notes the stages it was asked at; the default changes nothing.
 #[derive(Default)]
-struct Layer {
+pub(super) struct Layer {
     name: &'static str,
     seen: Arc<Mutex<Vec<String>>>,
+    /// The stage at which it takes three seconds.
     slow_at: &'static str,
     request: Option<Work<ModelRequest>>,
     reply: Option<Work<ModelReply>>,
@@ -36,6 +38,11 @@ struct Layer {
 }
 
 impl Layer {
+    /// One that changes nothing and takes three seconds at this stage.
+    pub(super) fn slow_at(stage: &'static str) -> Self {
+        Self { slow_at: stage, ..Self::default() }
+    }
+
     async fn at<T>(&self, stage: &str, work: Option<&Work<T>>, of: &mut T) -> Result<(), MiddlewareError> {
         self.seen.lock().unwrap().push(format!("{} {stage}", self.name));
         if self.slow_at == stage {
@@ -256,7 +263,7 @@ async fn a_middleware_that_fails_or_breaks_its_rules_ends_the_run_with_its_name(
 /// What a middleware had not finished with is not shown: it may have been about to take it out.
 #[tokio::test(start_paused = true)]
 async fn a_result_a_middleware_never_finished_with_is_withheld() {
-    let layer = Layer { slow_at: "after_tool", ..Layer::default() };
+    let layer = Layer::slow_at("after_tool");
     let limits = Limits { max_time: Some(Duration::from_millis(500)), ..Limits::default() };
     let model = script([one_call(), text_reply("five")]);
     let harness = harness(model, [add()]).with_middleware(Arc::new(layer));

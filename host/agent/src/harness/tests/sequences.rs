@@ -11,13 +11,13 @@ use hotcell_core::approval::{ApprovalRequest, Approver, ApproverError, Decision}
 use hotcell_core::event::EventKind;
 use hotcell_core::limits::{Limits, OnTurnLimit};
 use hotcell_core::message::Message;
-use hotcell_core::middleware::Middleware;
 use hotcell_core::model::{ModelError, ModelReply, ReplyStop};
 use hotcell_core::outcome::EventOutcome;
 use proptest::prelude::*;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::middleware::Layer;
 use super::support::{Counter, add, nap, request, touch};
 use crate::clock::TokioClock;
 use crate::harness::{Harness, HarnessConfig, ResumeRequest, RunResult};
@@ -102,15 +102,6 @@ impl Approver for Decides {
     }
 }
 
-/// Changes nothing, and makes every call go the long way.
-struct Plain;
-
-impl Middleware for Plain {
-    fn name(&self) -> &str {
-        "plain"
-    }
-}
-
 fn after(ms: Option<u64>) -> CancellationToken {
     let token = CancellationToken::new();
     let (fires, ms) = (token.clone(), ms.unwrap_or(3_600_000));
@@ -141,7 +132,8 @@ async fn run(play: &Play, effect: &Counter) -> Vec<RunResult> {
     };
     let mut harness = Harness::new(Arc::new(model), tools, Arc::new(TokioClock)).with_config(config);
     if play.layered {
-        harness = harness.with_middleware(Arc::new(Plain));
+        // It changes nothing, and makes every call go the long way.
+        harness = harness.with_middleware(Arc::new(Layer::default()));
     }
     let approver = Arc::new(Decides(play.decisions.clone(), AtomicUsize::new(0)));
     let request = request("go")

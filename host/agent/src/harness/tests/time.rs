@@ -6,74 +6,18 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use hotcell_core::approval::Decision;
 use hotcell_core::budget::{Budget, BudgetLimits};
-use hotcell_core::call::CallReport;
 use hotcell_core::event::{Hook, HookError, RunEvent};
 use hotcell_core::limits::Limits;
-use hotcell_core::message::ToolCall;
-use hotcell_core::middleware::{Middleware, MiddlewareError, Stage};
-use hotcell_core::model::{ModelReply, ModelRequest};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::middleware::Layer;
 use super::support::{Approves, Counter, Sink, Slow, add, harness, nap, request, results, script, touch};
 use crate::harness::{Harness, RunRequest, RunResult};
 use crate::scripted_model::{call_reply, text_reply};
 use crate::status::RunStatus;
 
 const THREE_SECONDS: Duration = Duration::from_secs(3);
-
-/// A middleware that is slow at one stage.
-struct SlowLayer(&'static str);
-
-impl SlowLayer {
-    fn wait<'a>(&self, stage: &str) -> BoxFuture<'a, Result<(), MiddlewareError>> {
-        let slow = self.0 == stage;
-        Box::pin(async move {
-            if slow {
-                tokio::time::sleep(THREE_SECONDS).await;
-            }
-            Ok(())
-        })
-    }
-}
-
-impl Middleware for SlowLayer {
-    fn name(&self) -> &str {
-        "slow"
-    }
-
-    fn before_model<'a>(
-        &'a self,
-        _: &'a Stage,
-        _: &'a mut ModelRequest,
-    ) -> BoxFuture<'a, Result<(), MiddlewareError>> {
-        self.wait("before_model")
-    }
-
-    fn after_model<'a>(
-        &'a self,
-        _: &'a Stage,
-        _: &'a mut ModelReply,
-    ) -> BoxFuture<'a, Result<(), MiddlewareError>> {
-        self.wait("after_model")
-    }
-
-    fn before_tool<'a>(
-        &'a self,
-        _: &'a Stage,
-        _: &'a mut ToolCall,
-    ) -> BoxFuture<'a, Result<(), MiddlewareError>> {
-        self.wait("before_tool")
-    }
-
-    fn after_tool<'a>(
-        &'a self,
-        _: &'a Stage,
-        _: &'a mut CallReport,
-    ) -> BoxFuture<'a, Result<(), MiddlewareError>> {
-        self.wait("after_tool")
-    }
-}
 
 /// A hook that is slow at one event.
 struct SlowHook(u64);
@@ -118,7 +62,7 @@ fn slow_runs(effect: &Counter) -> Vec<(&'static str, Harness, RunRequest)> {
     }
     for stage in ["before_model", "after_model", "before_tool", "after_tool"] {
         let model = script([call_reply([("c1", "add", r#"{"a": 1, "b": 1}"#)]), text_reply("done")]);
-        let harness = harness(model, [add()]).with_middleware(Arc::new(SlowLayer(stage)));
+        let harness = harness(model, [add()]).with_middleware(Arc::new(Layer::slow_at(stage)));
         runs.push((stage, harness, request("go")));
     }
     runs
